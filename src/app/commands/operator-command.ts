@@ -159,8 +159,7 @@ const serve = Effect.fnUntraced(function* (
     sharding: shardingOf(settings)
   }).pipe(
     Effect.provideService(CredentialMaker, makeCredentialMaker(settings.search.accessProviders)),
-    Effect.provideService(CurrentTracing, tracing),
-    Effect.provideService(CurrentSettings, settings.values)
+    Effect.provideService(CurrentTracing, tracing)
   )
 })
 
@@ -181,6 +180,7 @@ const clusterHere = Effect.try({
 export const runOperator: Effect.Effect<number> = Effect.all([readSettings(sha256Hex), clusterHere]).pipe(
   Effect.flatMap(([settings, config]) =>
     Effect.scoped(serve(settings, config)).pipe(
+      Effect.provideService(CurrentSettings, settings.values),
       Effect.catch((error) => Effect.as(logError(error.message), 1)),
       Effect.provide(Logger.layer([settings.jsonLog ? Logger.consoleJson : Logger.consoleLogFmt]))
     )

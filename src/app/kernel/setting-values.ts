@@ -105,10 +105,7 @@ export type SettingValues = ValuesOf<typeof allSettings>
 /** Reads the value of each setting from the environment. */
 export const settingValues: Config.Config<SettingValues> = configOf(allSettings)
 
-/**
- * The settings of this process, for the code that acts on one; those of an empty environment where nothing provides
- * them. That is so in operator-command.ts before the replica runs: `settings.values` has them there.
- */
+/** The settings of this process, for the code that acts on one; those of an empty environment by default. */
 export const CurrentSettings = Context.Reference<SettingValues>("braid/app/CurrentSettings", {
   defaultValue: () => Effect.runSync(settingValues.parse(ConfigProvider.fromEnv({ env: {} })))
 })
