@@ -1,173 +1,171 @@
 /**
- * The forms of the verb `expect`: each reads its words and looks at the world. The waiting and the failing are in
- * `verbs/expect.ts`.
+ * Forms of the verb `expect`: each has its words, and looks at the world. The waiting and the failing are in
+ * `verbs/course.ts`.
  */
 
 import { Result } from "effect"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { branchIdLabel, phaseOfBranch } from "../world/branch-order.ts"
-import type { World } from "../world/world.ts"
+import type { SimClient } from "../world/sim-client.ts"
+import type { SimCluster, World } from "../world/world.ts"
 import { allOf, parentOf } from "./objects.ts"
-import { nameWord, nothingMore, oneOf, someText, wholeNumber } from "./words.ts"
+import { cases, choice, name, number, type Part, type Parts, type Said, sequence, restOfLine } from "./parts.ts"
+import { clusterName, sessionName } from "./things.ts"
+import { duration, someText } from "./words.ts"
 
 /** Whether an expectation holds, and what was found. */
-export interface Found {
+interface Seen {
   readonly holds: boolean
   readonly found: string
 }
 
 /** Looks at the world; `undefined` if a name in the expectation does not exist there. */
-export type Expectation = (world: World) => Found | undefined
+type Look = (world: World) => Seen | undefined
 
-export interface Form {
-  /** Such as `phase <session> Ready`. */
-  readonly usage: string
-  /** The words after the form's own. */
-  readonly read: (words: ReadonlyArray<string>) => Result.Result<Expectation, string>
+export interface Expectation {
+  readonly look: Look
+  /** How long it may take until the expectation holds, ms. */
+  readonly patience: number
+  /** Its words. */
+  readonly sentence: string
 }
-
-const phases = ["Initializing", "Pending", "Ready", "Failed", "Terminating", "gone"] as const
-const branchPhases = ["Init", "Pending", "Ready", "Failed", "gone"] as const
-const places = ["ready", "waits", "left-out"] as const
 
 interface ParentStatus {
   readonly phase?: string
   readonly clusterSessions?: Readonly<Record<string, { readonly ready?: boolean; readonly error?: string | null }>>
 }
-const statusOf = (world: World, session: string): ParentStatus | undefined => {
-  const client = world.clients.get(session)
-  const parent = client === undefined ? undefined : parentOf(world.primary, client)
+
+const statusOf = (world: World, client: SimClient): ParentStatus | undefined => {
+  const parent = parentOf(world.primary, client)
   return parent === undefined ? undefined : ((parent["status"] ?? {}) as ParentStatus)
 }
 
-const howMany = (usage: string, count: (world: World, cluster: string) => number): Form => ({
-  usage,
-  read: ([first, second, ...rest]) =>
-    Result.gen(function* () {
-      const cluster = yield* nameWord(first, "a cluster's name")
-      const wanted = yield* wholeNumber(second, "how many there should be")
-      yield* nothingMore(rest)
-      return (world) => {
-        if (!world.clusters.has(cluster)) return undefined
-        const found = count(world, cluster)
-        return { holds: found === wanted, found: `there are ${found}` }
-      }
-    })
+/** A state that is to be one of several words; `more` says why it is as it is. */
+const state = (found: string, wanted: string, more = ""): Seen => ({
+  holds: found === wanted,
+  found: `it is ${found}${more}`
 })
 
-/** Reads `<session> serving` and the like. */
-export const sessionState = (session: string, words: ReadonlyArray<string>): Result.Result<Expectation, string> =>
-  Result.gen(function* () {
-    const wanted = yield* oneOf(words[0], ["serving", "waiting", "ended"])
-    const text = words.slice(1).join(" ")
-    if (text !== "" && wanted !== "ended") return yield* Result.fail(`${JSON.stringify(text)} is too much`)
-    return (world) => {
-      const client = world.clients.get(session)
-      if (client === undefined) return undefined
-      const state = client.ended !== undefined ? "ended" : client.isServing ? "serving" : "waiting"
-      const why = client.ended === undefined ? "" : `: ${client.ended.message}`
-      return { holds: state === wanted && why.includes(text), found: `it is ${state}${why}` }
-    }
+const form = <P extends Parts>(words: P, look: (world: World, said: Said<P>) => Seen | undefined): Part<Look> => {
+  const { read, usage } = sequence(words)
+  return { usage, read: (left) => Result.map(read(left), (said) => (world) => look(world, said)) }
+}
+
+const howMany = (count: (world: World, cluster: SimCluster) => number): Part<Look> =>
+  form({ cluster: clusterName, wanted: number("<n>", "how many there should be") }, (world, { cluster, wanted }) => {
+    const place = world.clusters.get(cluster)
+    if (place === undefined) return undefined
+    const found = count(world, place)
+    return { holds: found === wanted, found: `there are ${found}` }
   })
 
+/** Whether a member of a session is ready, waits or is left out. */
+const memberState = (entry: { readonly ready?: boolean; readonly error?: string | null } | undefined): string => {
+  if (entry === undefined) return "gone"
+  if (entry.ready === true) return "ready"
+  return (entry.error ?? undefined) === undefined ? "waits" : "left-out"
+}
+
+const clientState = ({ ended, isServing }: SimClient): string => {
+  if (ended !== undefined) return "ended"
+  return isServing ? "serving" : "waiting"
+}
+
+/** All that a cluster still has of sessions, copies and branches. */
+const leftIn = ({ kubelet, name: cluster, server }: SimCluster): ReadonlyArray<string> =>
+  [
+    ...(["parent", "child", "job"] as const).flatMap((kind) =>
+      allOf({ server }, kind).map(({ metadata }) => `${kind} ${metadata.name}`)
+    ),
+    ...server.objects.peekAll(branchDatabases).map(({ metadata }) => `branch ${metadata.name}`),
+    ...kubelet.copies.map(({ metadata }) => `copy ${metadata.name}`),
+    ...kubelet.agents.map((agent) => `agent ${agent.name}`)
+  ].map((what) => `${what} in ${cluster}`)
+
 /** The forms of an expectation, by their first word; any other first word is a session's name. */
-export const forms: Readonly<Record<string, Form>> = {
-  phase: {
-    usage: `phase <session> ${phases.join("|")}`,
-    read: ([first, second, ...rest]) =>
-      Result.gen(function* () {
-        const session = yield* nameWord(first, "a session's name")
-        const wanted = yield* oneOf(second, phases)
-        yield* nothingMore(rest)
-        return (world) => {
-          if (!world.clients.has(session)) return undefined
-          const status = statusOf(world, session)
-          const phase = status === undefined ? "gone" : (status.phase ?? "new")
-          return { holds: phase === wanted, found: `it is ${phase}` }
-        }
-      })
-  },
-  member: {
-    usage: `member <session> <cluster> ${places.join("|")}`,
-    read: ([first, second, third, ...rest]) =>
-      Result.gen(function* () {
-        const session = yield* nameWord(first, "a session's name")
-        const cluster = yield* nameWord(second, "a cluster's name")
-        const wanted = yield* oneOf(third, places)
-        yield* nothingMore(rest)
-        return (world) => {
-          if (!world.clients.has(session) || !world.clusters.has(cluster)) return undefined
-          const entry = statusOf(world, session)?.clusterSessions?.[cluster]
-          const state =
-            entry === undefined
-              ? "gone"
-              : entry.ready === true
-                ? "ready"
-                : (entry.error ?? undefined) === undefined
-                  ? "waits"
-                  : "left-out"
-          return {
-            holds: state === wanted,
-            found: `it is ${state}${entry?.error === undefined ? "" : `: ${entry.error}`}`
-          }
-        }
-      })
-  },
-  branch: {
-    usage: `branch <cluster> <id> ${branchPhases.join("|")}`,
-    read: ([first, second, third, ...rest]) =>
-      Result.gen(function* () {
-        const cluster = yield* nameWord(first, "a cluster's name")
-        const id = yield* nameWord(second, "the id of a branch")
-        const wanted = yield* oneOf(third, branchPhases)
-        yield* nothingMore(rest)
-        return (world) => {
-          const objects = world.clusters.get(cluster)?.server.objects
-          if (objects === undefined) return undefined
-          const found = objects.peekAll(branchDatabases).find(({ metadata }) => metadata.labels?.[branchIdLabel] === id)
-          const phase = found === undefined ? "gone" : (phaseOfBranch(found) ?? "new")
-          return { holds: phase === wanted, found: `it is ${phase}` }
-        }
-      })
-  },
-  child: howMany("child <cluster> <n>", (world, cluster) => allOf(world.cluster(cluster), "child").length),
-  agents: howMany("agents <cluster> <n>", (world, cluster) => world.cluster(cluster).kubelet.agents.length),
-  log: {
-    usage: "log <session> <words…>",
-    read: ([first, ...rest]) =>
-      Result.gen(function* () {
-        const session = yield* nameWord(first, "a session's name")
-        const words = yield* someText(rest, "what the log says")
-        return (world) => {
-          const client = world.clients.get(session)
-          if (client === undefined) return undefined
-          return {
+const forms: Readonly<Record<string, Part<Look>>> = {
+  phase: form(
+    {
+      session: sessionName,
+      wanted: choice(["Initializing", "Pending", "Ready", "Failed", "Terminating", "gone"])
+    },
+    (world, { session, wanted }) => {
+      const client = world.clients.get(session)
+      if (client === undefined) return undefined
+      const status = statusOf(world, client)
+      return state(status === undefined ? "gone" : (status.phase ?? "new"), wanted)
+    }
+  ),
+  member: form(
+    { session: sessionName, cluster: clusterName, wanted: choice(["ready", "waits", "left-out"]) },
+    (world, { cluster, session, wanted }) => {
+      const client = world.clients.get(session)
+      if (client === undefined || !world.clusters.has(cluster)) return undefined
+      const entry = statusOf(world, client)?.clusterSessions?.[cluster]
+      return state(memberState(entry), wanted, entry?.error === undefined ? "" : `: ${entry.error}`)
+    }
+  ),
+  branch: form(
+    {
+      cluster: clusterName,
+      id: name("<id>", "the id of a branch"),
+      wanted: choice(["Init", "Pending", "Ready", "Failed", "gone"])
+    },
+    (world, { cluster, id, wanted }) => {
+      const all = world.clusters.get(cluster)?.server.objects.peekAll(branchDatabases)
+      if (all === undefined) return undefined
+      const found = all.find(({ metadata }) => metadata.labels?.[branchIdLabel] === id)
+      return state(found === undefined ? "gone" : (phaseOfBranch(found) ?? "new"), wanted)
+    }
+  ),
+  child: howMany((_, cluster) => allOf(cluster, "child").length),
+  agents: howMany((_, { kubelet }) => kubelet.agents.length),
+  log: form(
+    { session: sessionName, words: restOfLine("<words…>", (words) => someText(words, "what the log says")) },
+    (world, { session, words }) => {
+      const client = world.clients.get(session)
+      return client === undefined
+        ? undefined
+        : {
             holds: client.logs.some((line) => line.includes(words)),
             found: `its log says ${client.logs.join(" / ") || "nothing"}`
           }
-        }
-      })
+    }
+  ),
+  nothing: form({ left: choice(["left"]) }, (world) => {
+    const left = [...world.clusters.values()].flatMap(leftIn)
+    return { holds: left.length === 0, found: `there are ${left.join(", ")}` }
+  })
+}
+
+const ofSession = form(
+  {
+    session: name("<session>", `a session's name or one of ${Object.keys(forms).join(", ")}`),
+    wanted: cases({
+      serving: {},
+      waiting: {},
+      ended: { why: restOfLine("[<words…>]", (words) => Result.succeed(words.join(" "))) }
+    })
   },
-  nothing: {
-    usage: "nothing left",
-    read: ([first, ...rest]) =>
-      Result.gen(function* () {
-        yield* oneOf(first, ["left"])
-        yield* nothingMore(rest)
-        return (world) => {
-          const left = [...world.clusters.values()].flatMap((cluster) => [
-            ...(["parent", "child"] as const).flatMap((kind) =>
-              allOf(cluster, kind).map(({ metadata }) => `${kind} ${metadata.name} in ${cluster.name}`)
-            ),
-            ...allOf(cluster, "job").map(({ metadata }) => `job ${metadata.name} in ${cluster.name}`),
-            ...cluster.server.objects
-              .peekAll(branchDatabases)
-              .map(({ metadata }) => `branch ${metadata.name} in ${cluster.name}`),
-            ...cluster.kubelet.copies.map(({ metadata }) => `copy ${metadata.name} in ${cluster.name}`),
-            ...cluster.kubelet.agents.map(({ name }) => `agent ${name} in ${cluster.name}`)
-          ])
-          return { holds: left.length === 0, found: `there are ${left.join(", ")}` }
-        }
-      })
+  (world, { session, wanted }) => {
+    const client = world.clients.get(session)
+    if (client === undefined) return undefined
+    const reason = client.ended === undefined ? "" : `: ${client.ended.message}`
+    const seen = state(clientState(client), wanted.is, reason)
+    return wanted.is === "ended" ? { ...seen, holds: seen.holds && reason.includes(wanted.why) } : seen
   }
+)
+
+const usages = [ofSession.usage, ...Object.entries(forms).map(([key, { usage }]) => `${key} ${usage}`)]
+
+export const expectation: Part<Expectation> = {
+  usage: `[within <duration>] ${usages.join(" | ")}`,
+  read: (left) =>
+    Result.gen(function* () {
+      const patience = left[0] === "within" ? yield* duration(left.splice(0, 2)[1]) : 0
+      const sentence = left.join(" ")
+      const known = forms[left[0] ?? ""]
+      if (known !== undefined) left.shift()
+      return { look: yield* (known ?? ofSession).read(left), patience, sentence }
+    })
 }

@@ -38,7 +38,7 @@ export const childOf = (cluster: SimCluster, client: SimClient): KubeObject | un
   )
 
 /** All objects of a kind in a cluster; of pods and Jobs only those of agents. */
-export const allOf = (cluster: SimCluster, kind: ObjectKind): ReadonlyArray<KubeObject> =>
+export const allOf = (cluster: Pick<SimCluster, "server">, kind: ObjectKind): ReadonlyArray<KubeObject> =>
   cluster.server.objects
     .peekAll(refOf[kind])
     .filter(({ metadata }) => (kind !== "pod" && kind !== "job") || metadata.namespace === operatorNamespace)

@@ -1,11 +1,12 @@
 /**
- * The form of a verb: its words, what its line does to the plan or to the running story, and its random lines. Each
- * verb has a file in `verbs/`; their list is `verbs.ts`.
+ * The form of a verb: its words, the deed of its line in the plan or in the running story, and its random lines. The
+ * verbs are in `verbs/`, and their list in `verbs.ts`.
  */
 
-import type { Result } from "effect"
+import { Result } from "effect"
 import type { RandomStream } from "../kernel/random-stream.ts"
 import type { World, WorldPlan } from "../world/world.ts"
+import { type Found, type Part, type Parts, readLine, type Said, sequence } from "./parts.ts"
 
 /** The plan that setup lines build up before there is a world. */
 export type PlanDraft = { -readonly [K in keyof WorldPlan]: WorldPlan[K] }
@@ -45,39 +46,87 @@ export interface Draw {
   readonly newSession: () => string
 }
 
-/** A verb of the stories' language. */
-export type Verb = {
+/** Use in random stories. */
+export interface RandomUse {
+  /** How often compared to the other verbs. */
+  readonly weight: number
+  /** Draws a line; `undefined` if the verb makes no sense now. */
+  readonly line: (draw: Draw) => string | undefined
+  /** Only for stories in which leaders are elected. */
+  readonly ofElected?: true
+  /** Only for stories with faults between operators and agents. */
+  readonly ofNodes?: true
+  /**
+   * Only for what is woven into some stories: copies of targets, policies, other clusters in the fleet, tokens that
+   * end, members that are found or are authenticated at in other ways, or branches of databases.
+   */
+  readonly woven?: "copies" | "policies" | "fleet" | "tokens" | "members" | "branches"
+}
+
+interface Named {
   readonly name: string
-  /** The verb's words, such as `cut <place> <place> [one-way]`. */
-  readonly usage: string
-  /** The effect of the verb, in one line, for `--help` and the docs. */
+  /** The effect of the verb, for those who write stories. */
   readonly summary: string
+}
+
+/** A verb of the stories' language. */
+export type Verb = Named & {
+  /** The verb's form, such as `cut <place> <place> [one-way]`. */
+  readonly usage: string
 } & (
-  | {
-      /** Describes the world; such lines come before all others. */
-      readonly kind: "setup"
-      readonly read: (words: ReadonlyArray<string>) => Result.Result<(plan: PlanDraft) => void, string>
-    }
-  | {
-      readonly kind: "act"
-      /** Reads the words after the verb's name; the failure says which word is wrong and what would be right. */
-      readonly read: (words: ReadonlyArray<string>) => Result.Result<(run: StoryRun) => void, string>
-      /**
-       * Use in random stories: how often compared to the other verbs, and with which words; undefined where the verb
-       * makes no sense now.
-       */
-      readonly random?: {
-        readonly weight: number
-        readonly line: (draw: Draw) => string | undefined
-        /** Only for stories in which leaders are elected. */
-        readonly ofElected?: true
-        /** Only for stories with faults between operators and agents. */
-        readonly ofNodes?: true
-        /**
-         * Only for what is woven into some stories: copies of targets, policies, other clusters in the fleet, tokens
-         * that end, members that are found or are authenticated at in other ways, or branches of databases.
-         */
-        readonly woven?: "copies" | "policies" | "fleet" | "tokens" | "members" | "branches"
+    | {
+        /** Describes the world; such lines come before all others. */
+        readonly kind: "setup"
+        readonly read: (words: ReadonlyArray<string>) => Result.Result<(plan: PlanDraft) => void, string>
       }
-    }
-)
+    | {
+        readonly kind: "act"
+        /** Reads the words after the verb's name; the failure says which word is wrong and what would be right. */
+        readonly read: (words: ReadonlyArray<string>) => Result.Result<(run: StoryRun) => void, string>
+        readonly random?: RandomUse
+      }
+  )
+
+const usageOf = (name: string, form: Part<unknown>): string => `${name} ${form.usage}`.trimEnd()
+
+/** A verb that describes the world. */
+export const setup = <P extends Parts>({
+  set,
+  words,
+  ...named
+}: Named & { readonly words: P; readonly set: (plan: PlanDraft, said: Said<P>) => void }): Verb => {
+  const form = sequence(words)
+  return {
+    ...named,
+    kind: "setup",
+    usage: usageOf(named.name, form),
+    read: (left) => Result.map(readLine(form, left), (said) => (plan) => set(plan, said))
+  }
+}
+
+/**
+ * A verb that does something in the running story. A text from `run` says why the line does nothing: random stories hit
+ * such moments, and shrinking removes lines that later lines depend on.
+ */
+export const act = <P extends Parts>({
+  run: perform,
+  words,
+  ...named
+}: Named & {
+  readonly words: P
+  readonly run: (found: Found<P>, run: StoryRun) => string | void
+  readonly random?: RandomUse
+}): Verb => {
+  const form = sequence(words)
+  return {
+    ...named,
+    kind: "act",
+    usage: usageOf(named.name, form),
+    read: (left) =>
+      Result.map(readLine(form, left), (said) => (run) => {
+        const found = form.find?.(run.world, said) ?? Result.fail("it cannot be found")
+        const why = Result.isFailure(found) ? found.failure : perform(found.success, run)
+        if (why !== undefined) run.note(`${why}: nothing happens`)
+      })
+  }
+}

@@ -20,6 +20,16 @@ export const wholeNumber = (word: string | undefined, what: string): Result.Resu
     ? Result.succeed(Number(word))
     : Result.fail(`${JSON.stringify(word ?? "")} is not ${what}: write a whole number`)
 
+/** Reads `+5m` or `-5m` as ms; a failure tells to write `example`. */
+export const signedDuration =
+  (example: string) =>
+  (word: string | undefined): Result.Result<number, string> => {
+    const [, sign, length] = /^([+-])(.*)$/.exec(word ?? "") ?? []
+    return sign === undefined
+      ? Result.fail(`${JSON.stringify(word ?? "")} is neither +<duration> nor -<duration>: write ${example}`)
+      : Result.map(duration(length), (ms) => (sign === "+" ? ms : -ms))
+  }
+
 /** A name that must be there; letters, digits and dashes. */
 export const nameWord = (word: string | undefined, what: string): Result.Result<string, string> =>
   /^[A-Za-z0-9][A-Za-z0-9-]*$/.test(word ?? "")
