@@ -14,6 +14,7 @@ import type { Commit } from "../../memory/memory-objects.ts"
 import { phaseOfBranch } from "../world/branch-order.ts"
 import type { PortCall, TimedEvent } from "../world/world-event.ts"
 import type { SimCluster, World } from "../world/world.ts"
+import type { Checker, Invariant } from "./invariant.ts"
 
 /** One branch, by its UID, from its creation on; it stays when the object has gone. */
 export interface BranchRecord {
@@ -128,6 +129,8 @@ export class BranchHistory {
   readonly records = new Map<string, BranchRecord>()
   /** When somebody last brought a fault about, or an operator ended. */
   faultAt = -Infinity
+  /** The kinds of faults so far. */
+  readonly faults = new Set<string>()
   #last: TimedEvent | undefined
 
   /** Takes an event. Several rules hand in the same event; it counts once. */
@@ -137,6 +140,7 @@ export class BranchHistory {
     switch (event._tag) {
       case "Fault":
         this.faultAt = event.at
+        this.faults.add(event.kind)
         break
       case "Operator":
         if (event.change !== "started") this.faultAt = event.at
@@ -231,3 +235,19 @@ export const branchHistory = (world: () => World): BranchHistory => {
   stories.set(world, made)
   return made
 }
+
+/** A rule about branches, whose checker knows their history up to each event. */
+export const branchRule = ({
+  begin,
+  ...rule
+}: Pick<Invariant, "id" | "sentence"> & {
+  readonly begin: (world: () => World, history: BranchHistory) => Checker
+}): Invariant => ({
+  ...rule,
+  ofBranches: true,
+  begin: (world) => {
+    const history = branchHistory(world)
+    const checker = begin(world, history)
+    return { ...checker, each: (event) => history.take(event) && checker.each?.(event) }
+  }
+})

@@ -6,15 +6,33 @@
 import type { TimedEvent } from "../world/world-event.ts"
 import type { World } from "../world/world.ts"
 
-/** Watches one story. Each answer is a sentence about what broke, with names and numbers. */
+/** An event of a kind. */
+export type EventOf<Tag, Event = TimedEvent> = Event extends { readonly _tag: infer Tags }
+  ? Tag extends Tags
+    ? Event
+    : never
+  : never
+
+/** A sentence about what broke, with names and numbers, or none. */
+type Found = string | undefined | void
+
+/** Watches one story. */
 export interface Checker {
-  /** Looks at each event right after it happened, for what must never happen. */
-  readonly on?: (event: TimedEvent) => string | undefined
+  /** Looks at each event right after it happened. */
+  readonly each?: (event: TimedEvent) => Found
+  /** The same for events of a kind, after `each`. */
+  readonly on?: { readonly [Tag in TimedEvent["_tag"]]?: (event: EventOf<Tag>) => Found }
   /**
    * Looks at the world at a moment of rest. `healed`: all faults have ended, there was time to recover, and clients
    * that keep trying are still there. `left`: all clients have gone too, and there was time to clean up after them.
    */
   readonly atRest?: (moment: "healed" | "left") => ReadonlyArray<string>
+}
+
+/** The sentence about what an event breaks; `undefined` if nothing. */
+export const hear = ({ each, on }: Checker, event: TimedEvent): string | undefined => {
+  const handler: ((event: never) => Found) | undefined = on?.[event._tag]
+  return each?.(event) ?? handler?.(event as never) ?? undefined
 }
 
 /** A rule that holds in every story (failures.md §1 to §3). */

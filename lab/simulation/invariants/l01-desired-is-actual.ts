@@ -121,11 +121,10 @@ export const desiredIsActual: Invariant = {
   begin: (world) => {
     const rivals = new Map<number, Set<string>>()
     return {
-      on: (event) => {
-        if (event._tag !== "ClientEvent" || event.event._tag !== "Subscribed") return undefined
-        const { port } = event.event
-        rivals.set(port, (rivals.get(port) ?? new Set()).add(event.client))
-        return undefined
+      on: {
+        ClientEvent: ({ client, event }) => {
+          if (event._tag === "Subscribed") rivals.set(event.port, (rivals.get(event.port) ?? new Set()).add(client))
+        }
       },
       atRest: (moment) => {
         const theWorld = world()

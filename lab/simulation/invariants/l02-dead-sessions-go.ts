@@ -76,10 +76,7 @@ export const deadSessionsGo: Invariant = {
   begin: (world) => {
     const endedAt = new Map<string, number>()
     return {
-      on: (event) => {
-        if (event._tag === "ClientEnded") endedAt.set(event.client, event.at)
-        return undefined
-      },
+      on: { ClientEnded: ({ at, client }) => void endedAt.set(client, at) },
       atRest: (moment) => {
         const living = alive(world(), endedAt)
         return [...deadParents(world(), living), ...orphans(world(), living, moment)]

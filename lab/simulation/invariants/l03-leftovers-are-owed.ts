@@ -8,6 +8,7 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { parentNameOf } from "../../../src/domain/sessions/child-owner.ts"
 import { parentFinalizer } from "../../../src/domain/sessions/names.ts"
+import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import { debtsOf, isOutOfReach, ledgerName } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
 import { isLeaving, isParent, parentUidOf, recordedChildren } from "./session-objects.ts"
@@ -24,46 +25,48 @@ export const leftoversAreOwed: Invariant = {
     const owedSince = new Map<string, number>()
     /** Creates whose answer nobody has heard, by cluster and name. */
     const pending = new Set<string>()
+    /** Notes the debts that begin and end. */
+    const noteDebts = (at: number): void => {
+      const owed = debtsOf(world())
+      for (const child of owedSince.keys()) if (!owed.has(child)) owedSince.delete(child)
+      for (const child of owed.keys()) if (!owedSince.has(child)) owedSince.set(child, at)
+    }
+    /** Whether a child is there of a parent that goes, and nobody else will end it. */
+    const isLeft = (parent: KubeObject, cluster: string, name: string): boolean => {
+      const known = world().clusters.get(cluster)
+      const child = known?.server.objects.peek(mirrordClusterSessions, name)
+      if (child === undefined || isLeaving(child)) return false
+      // A create whose answer was given up may be carried out later; the member ends such a child.
+      if (pending.has(`${cluster} ${name}`) && known?.host.isGone === false) return false
+      const uid = parentUidOf(child)
+      return uid === undefined ? parentNameOf(child) === parent.metadata.name : uid === parent.metadata.uid
+    }
     return {
-      on: (event) => {
-        if (event._tag === "Answered" && event.call.verb === "create" && event.outcome !== "Unreachable")
-          pending.delete(`${event.call.to} ${event.call.name}`)
-        if (event._tag === "Called") {
-          const { body, name, resource, to, verb } = event.call
+      on: {
+        Called: ({ call: { body, name, resource, to, verb } }) => {
           if (verb === "create" && resource === mirrordClusterSessions.plural) pending.add(`${to} ${name}`)
-          if (verb !== "patch" || resource !== mirrordMultiClusterSessions.plural) return undefined
+          if (verb !== "patch" || resource !== mirrordMultiClusterSessions.plural) return
           const { metadata } = body as {
             readonly metadata?: { readonly uid?: string; readonly finalizers?: ReadonlyArray<string> }
           }
           if (metadata?.finalizers?.includes(parentFinalizer) === false) released.add(metadata.uid ?? name)
-          return undefined
+        },
+        Answered: ({ call: { name, to, verb }, outcome }) => {
+          if (verb === "create" && outcome !== "Unreachable") pending.delete(`${to} ${name}`)
+        },
+        Committed: ({ at, commit }) => {
+          const { after, before, ref } = commit
+          if (ref.plural === configMaps.plural && after?.metadata.name === ledgerName) noteDebts(at)
+          const parent = isParent(commit) && after === undefined ? before : undefined
+          if (parent === undefined || !released.has(parent.metadata.uid ?? "")) return undefined
+          const debts = debtsOf(world())
+          const left = recordedChildren(parent).find(
+            ([cluster, { sessionName }]) => !debts.has(sessionName) && isLeft(parent, cluster, sessionName)
+          )
+          return left === undefined
+            ? undefined
+            : `${parent.metadata.name} goes, its child in ${left[0]} does not, and the ledger does not name it.`
         }
-        if (event._tag !== "Committed") return undefined
-        const { after, before, ref } = event.commit
-        if (ref.plural === configMaps.plural && after?.metadata.name === ledgerName) {
-          const owed = debtsOf(world())
-          for (const child of owedSince.keys()) if (!owed.has(child)) owedSince.delete(child)
-          for (const child of owed.keys()) if (!owedSince.has(child)) owedSince.set(child, event.at)
-          return undefined
-        }
-        if (
-          !isParent(event.commit) ||
-          after !== undefined ||
-          before === undefined ||
-          !released.has(before.metadata.uid ?? "")
-        )
-          return undefined
-        const debts = debtsOf(world())
-        for (const [cluster, { sessionName }] of recordedChildren(before)) {
-          const child = world().clusters.get(cluster)?.server.objects.peek(mirrordClusterSessions, sessionName)
-          if (child === undefined || isLeaving(child) || debts.has(sessionName)) continue
-          // A create whose answer was given up may be carried out later; the member ends such a child.
-          if (pending.has(`${cluster} ${sessionName}`) && world().clusters.get(cluster)?.host.isGone === false) continue
-          const uid = parentUidOf(child)
-          if (uid === undefined ? parentNameOf(child) !== before.metadata.name : uid !== before.metadata.uid) continue
-          return `${before.metadata.name} goes, its child in ${cluster} does not, and the ledger does not name it.`
-        }
-        return undefined
       },
       atRest: () =>
         world().primary.host.isGone

@@ -15,31 +15,28 @@ export const credentialsFresh: Invariant = {
     /** Since when every call of an operator is refused, by operator and cluster. */
     const refusedSince = new Map<string, number>()
     return {
-      on: (event) => {
-        if (event._tag === "Step" && event.text === "(settle)") refusedSince.clear()
+      on: {
+        Step: ({ text }) => {
+          if (text === "(settle)") refusedSince.clear()
+        },
         // A paused process makes no calls, so the pause does not count.
-        if (event._tag === "Operator" && event.change === "resumed") {
-          for (const key of refusedSince.keys())
-            if (key.startsWith(`${event.cluster} `)) refusedSince.set(key, event.at)
-        }
-        if (event._tag !== "Answered") return undefined
-        const { call, outcome } = event
-        const key = `${call.operator} in ${call.to}`
-        if (outcome !== "Unauthorized") {
+        Operator: ({ at, change, cluster }) => {
+          if (change !== "resumed") return
+          for (const key of refusedSince.keys()) if (key.startsWith(`${cluster} `)) refusedSince.set(key, at)
+        },
+        Answered: ({ at, call: { operator, to }, outcome }) => {
+          const key = `${operator} in ${to}`
+          const since = refusedSince.get(key)
           // Nobody knows whether a cluster that is not reached would refuse; that time does not count.
-          if (outcome !== "Unreachable") refusedSince.delete(key)
-          else if (refusedSince.has(key)) refusedSince.set(key, event.at)
-          return undefined
+          if (outcome === "Unreachable") return since === undefined ? undefined : void refusedSince.set(key, at)
+          if (outcome !== "Unauthorized") return void refusedSince.delete(key)
+          const { areCredentialsWell, faultPlans, makers } = world()
+          if (since === undefined || faultPlans.length > 0 || !areCredentialsWell || makers.isAwaited)
+            return void refusedSince.set(key, at)
+          // An operator that was refused asks seldom, and may ask for the first time after all is healed.
+          const lasted = at - Math.max(since, world().healedAt)
+          return lasted > tolerated ? `The operator of ${key} has been refused for ${lasted / 1000} s.` : undefined
         }
-        const since = refusedSince.get(key)
-        const { areCredentialsWell, faultPlans, makers } = world()
-        if (since === undefined || faultPlans.length > 0 || !areCredentialsWell || makers.isAwaited) {
-          refusedSince.set(key, event.at)
-          return undefined
-        }
-        // An operator that was refused asks seldom, and may ask for the first time after all is healed.
-        const lasted = event.at - Math.max(since, world().healedAt)
-        return lasted > tolerated ? `The operator of ${key} has been refused for ${lasted / 1000} s.` : undefined
       },
       atRest: () =>
         [...refusedSince.keys()]

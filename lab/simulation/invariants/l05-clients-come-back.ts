@@ -81,47 +81,43 @@ export const clientsComeBack: Invariant = {
       hopeful.clear()
       for (const client of known) troubled.add(world().client(client).sessionId)
     }
+    /** Whether a client that asks now may be refused by what was wrong, or is. */
+    const isExcused = (client: SimClient): boolean => {
+      const { isWell, makers, plan } = world()
+      // An ephemeral agent that hung in a fault keeps its place until it has ended, which takes a minute. And a copy
+      // over many clusters is not waited for until the primary has seen that its default is well again.
+      const isSlow = plan.ephemeralAgents.length > 0 || (client.wish !== undefined && !client.isOfOneCluster)
+      return !isWell || isLeaseLate(world()) || makers.isAwaited || (isFaulty && isSlow)
+    }
+    /** Whether a refusal says what is wrong with the request itself. */
+    const isAnswer = (client: string): boolean => {
+      const code = refusals.get(client)
+      return code === undefined ? isOfNothing(world(), world().client(client)) : answersOfSubstance.has(code)
+    }
     return {
-      on: (event) => {
-        switch (event._tag) {
-          case "ClientAsks": {
-            const { client } = event
-            if (known.has(client)) return undefined
-            known.add(client)
-            const { isOfOneCluster, sessionId, wish } = world().client(client)
-            // An ephemeral agent that hung in a fault keeps its place until it has ended, which takes a minute. And a
-            // copy over many clusters is not waited for until the primary has seen that its default is well again.
-            const isSlow = world().plan.ephemeralAgents.length > 0 || (wish !== undefined && !isOfOneCluster)
-            const isLate = isLeaseLate(world()) || world().makers.isAwaited
-            if (!world().isWell || isLate || (isFaulty && isSlow)) troubled.add(sessionId)
-            if (!troubled.has(sessionId)) hopeful.add(client)
-            return undefined
-          }
-          case "Fault":
-            trouble()
-            isSilenced ||= event.kind === "half-open"
-            return undefined
-          case "Operator":
-            if (event.change !== "started") trouble()
-            return undefined
-          case "ClientRefused":
-            refusals.set(event.client, event.code)
-            return undefined
-          case "ClientEnded": {
-            const { client, message, rule } = event
-            if (rule === undefined || isHopeless(world(), world().clients.get(client))) return undefined
-            if (losses.has(rule)) {
-              const isExplained = isFaulty || world().faultPlans.length > 0
-              return isExplained ? undefined : `${client} lost its session although nothing was wrong: ${message}.`
-            }
-            if (rule !== "operator-api.md §7.5" || !hopeful.has(client)) return undefined
-            const code = refusals.get(client)
-            const isAnswer =
-              code === undefined ? isOfNothing(world(), world().client(client)) : answersOfSubstance.has(code)
-            return isAnswer ? undefined : `${client} was refused although nothing was wrong: ${message}.`
-          }
-          default:
-            return undefined
+      on: {
+        ClientAsks: ({ client: name }) => {
+          if (known.has(name)) return
+          known.add(name)
+          const client = world().client(name)
+          if (isExcused(client)) troubled.add(client.sessionId)
+          if (!troubled.has(client.sessionId)) hopeful.add(name)
+        },
+        Fault: ({ kind }) => {
+          trouble()
+          isSilenced ||= kind === "half-open"
+        },
+        Operator: ({ change }) => (change === "started" ? undefined : trouble()),
+        ClientRefused: ({ client, code }) => void refusals.set(client, code),
+        ClientEnded: ({ client, message, rule }) => {
+          if (rule === undefined || isHopeless(world(), world().clients.get(client))) return undefined
+          if (losses.has(rule))
+            return isFaulty || world().faultPlans.length > 0
+              ? undefined
+              : `${client} lost its session although nothing was wrong: ${message}.`
+          return rule !== "operator-api.md §7.5" || !hopeful.has(client) || isAnswer(client)
+            ? undefined
+            : `${client} was refused although nothing was wrong: ${message}.`
         }
       },
       atRest: (moment) => {

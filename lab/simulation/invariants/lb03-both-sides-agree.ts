@@ -3,9 +3,17 @@
 import { at } from "../../../src/domain/json.ts"
 import { phaseOfBranch } from "../world/branch-order.ts"
 import type { World } from "../world/world.ts"
-import { branchesIn, comparable, copyReference, marksOf, branchPath, primaryUid, sessionsOf } from "./branch-history.ts"
+import {
+  branchesIn,
+  branchPath,
+  branchRule,
+  comparable,
+  copyReference,
+  marksOf,
+  primaryUid,
+  sessionsOf
+} from "./branch-history.ts"
 import { mayAct, ordering } from "./branch-operators.ts"
-import type { Invariant } from "./invariant.ts"
 
 /** The ways in which the branches of a primary and of the default cluster differ. */
 const disagreements = (world: World, primary: string): ReadonlyArray<string> => {
@@ -34,9 +42,8 @@ const disagreements = (world: World, primary: string): ReadonlyArray<string> => 
   return [...copies, ...alone]
 }
 
-export const bothSidesAgree: Invariant = {
+export const bothSidesAgree = branchRule({
   id: "L-B3",
-  ofBranches: true,
   sentence: "At rest each copy has its origin, with the same spec, and each origin its copy.",
   begin: (world) => ({
     atRest: () =>
@@ -44,4 +51,4 @@ export const bothSidesAgree: Invariant = {
         .filter((primary) => mayAct(world(), primary))
         .flatMap((primary) => disagreements(world(), primary))
   })
-}
+})

@@ -3,51 +3,50 @@
 import { phaseOfBranch } from "../world/branch-order.ts"
 import {
   branchesIn,
-  branchHistory,
   copyReference,
   isBranch,
   isOrdering,
   marksOf,
   branchPath,
+  branchRule,
   statusText
 } from "./branch-history.ts"
 import { maySync } from "./branch-operators.ts"
-import type { Invariant } from "./invariant.ts"
 
 /** Longest time from the status of a copy to that of its origin, ms. */
 const maxLag = 2_000
 
-export const statusComesSoon: Invariant = {
+export const statusComesSoon = branchRule({
   id: "L-B4",
-  ofBranches: true,
   sentence: "The status of a copy is that of its origin within two seconds, and at rest.",
-  begin: (world) => {
-    const history = branchHistory(world)
+  begin: (world, history) => {
     /** By origin: the status that it should have, and since when. */
     const due = new Map<string, { readonly status: string; readonly since: number; readonly name: string }>()
+    const overdue = (now: number): string | undefined => {
+      for (const [uid, { name, since }] of due) {
+        if (history.records.get(uid)?.goneAt !== undefined) due.delete(uid)
+        // A sweep lets a call be slow, or refused for a while, without a word.
+        else if (now - since > maxLag && world().faultPlans.length === 0)
+          return `The origin ${name} has not got the status of its copy after ${maxLag / 1_000} s.`
+      }
+      return undefined
+    }
     return {
-      on: (event) => {
-        history.take(event)
-        if (history.faultAt > 0) return undefined
-        for (const [uid, { name, since }] of due) {
-          if (history.records.get(uid)?.goneAt !== undefined) due.delete(uid)
-          // A sweep lets a call be slow, or refused for a while, without a word.
-          else if (event.at - since > maxLag && world().faultPlans.length === 0)
-            return `The origin ${name} has not got the status of its copy after ${maxLag / 1_000} s.`
+      each: (event) => (history.faultAt > 0 ? undefined : overdue(event.at)),
+      on: {
+        Committed: ({ at, cluster, commit }) => {
+          const { after } = commit
+          if (history.faultAt > 0 || !isBranch(commit) || after === undefined) return
+          const status = statusText(after)
+          if (isOrdering(world(), cluster)) {
+            const uid = after.metadata.uid ?? ""
+            if (due.get(uid)?.status === status) due.delete(uid)
+            return
+          }
+          const origin = history.records.get(marksOf(after)?.uid ?? "")
+          if (origin !== undefined && origin.goneAt === undefined && phaseOfBranch(after) !== undefined)
+            due.set(origin.uid, { status, since: at, name: branchPath(after) })
         }
-        if (event._tag !== "Committed" || !isBranch(event.commit)) return undefined
-        const { after } = event.commit
-        if (after === undefined) return undefined
-        if (isOrdering(world(), event.cluster)) {
-          const uid = after.metadata.uid ?? ""
-          if (due.get(uid)?.status === statusText(after)) due.delete(uid)
-          return undefined
-        }
-        const origin = marksOf(after)?.uid
-        const isKnown = origin !== undefined && history.records.get(origin)?.goneAt === undefined
-        if (isKnown && history.records.has(origin) && phaseOfBranch(after) !== undefined)
-          due.set(origin, { status: statusText(after), since: event.at, name: branchPath(after) })
-        return undefined
       },
       atRest: () =>
         maySync(world())
@@ -65,4 +64,4 @@ export const statusComesSoon: Invariant = {
           : []
     }
   }
-}
+})

@@ -2,47 +2,37 @@
 
 import { timeOf } from "../../../src/domain/resources/object-meta.ts"
 import { phaseOfBranch } from "../world/branch-order.ts"
-import { branchHistory, isBranchCall, branchPath, sessionsOf } from "./branch-history.ts"
-import type { Invariant } from "./invariant.ts"
+import { branchPath, branchRule, isBranchCall, sessionsOf } from "./branch-history.ts"
 
 /** How long a branch must be Ready before it counts as at rest, and then has no write, ms. */
 const settling = 120_000
 const rest = 60_000
 
-export const branchesRest: Invariant = {
+export const branchesRest = branchRule({
   id: "L-B6",
-  ofBranches: true,
   sentence: "At rest nothing is written about a branch that nobody uses, until it expires.",
-  begin: (world) => {
-    const history = branchHistory(world)
+  begin: (world, history) => {
     /** By UID: the last write, and when the sessions of the branch last changed. */
     const writes = new Map<string, { readonly what: string; readonly at: number }>()
     const used = new Map<string, number>()
     return {
-      on: (event) => {
-        history.take(event)
-        if (event._tag === "Committed") {
-          const { after, before } = event.commit
+      on: {
+        Committed: ({ at, commit: { after, before } }) => {
           const record = history.of(after)
-          if (record !== undefined && after !== undefined) {
-            const sessions = sessionsOf(after).join()
-            if (sessions !== "" || before === undefined || sessionsOf(before).join() !== sessions)
-              used.set(record.uid, event.at)
-          }
-          return undefined
+          if (record === undefined || after === undefined) return
+          const sessions = sessionsOf(after).join()
+          if (sessions !== "" || before === undefined || sessionsOf(before).join() !== sessions)
+            used.set(record.uid, at)
+        },
+        Called: ({ at, call, process }) => {
+          const { name, namespace, to, verb } = call
+          if (!isBranchCall(call) || (verb !== "patch" && verb !== "create")) return
+          const written = [...history.records.values()].findLast(
+            ({ cluster, object: { metadata } }) =>
+              cluster === to && metadata.name === name && metadata.namespace === namespace
+          )
+          if (written !== undefined) writes.set(written.uid, { what: `${process} ${verb}es ${name} in ${to}`, at })
         }
-        if (event._tag !== "Called" || !isBranchCall(event.call)) return undefined
-        const { name, namespace, to, verb } = event.call
-        if (verb !== "patch" && verb !== "create") return undefined
-        const object = [...history.records.values()].findLast(
-          (record) =>
-            record.cluster === to &&
-            record.object.metadata.name === name &&
-            record.object.metadata.namespace === namespace
-        )
-        if (object !== undefined)
-          writes.set(object.uid, { what: `${event.process} ${verb}es ${name} in ${to}`, at: event.at })
-        return undefined
       },
       atRest: () => {
         const { clusters, now } = world()
@@ -61,4 +51,4 @@ export const branchesRest: Invariant = {
       }
     }
   }
-}
+})

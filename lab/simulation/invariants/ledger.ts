@@ -12,7 +12,7 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { parentNameOf } from "../../../src/domain/sessions/child-owner.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
-import { operatorNamespace } from "../world/operator-replica.ts"
+import { type OperatorReplica, operatorNamespace } from "../world/operator-replica.ts"
 import { branchSettings } from "../world/source-databases.ts"
 import type { SimCluster, World } from "../world/world.ts"
 import { debtsOf, isAway, isOutOfReach } from "./debts.ts"
@@ -85,50 +85,60 @@ const ofCluster = (
 }
 
 /**
+ * The fibers of a process that never end: the primary pays debts and looks after each cluster; a cluster that is away
+ * is also listed again and again, and the token of a member is renewed.
+ */
+const sleepersOfPrimary = (world: World): number => {
+  const { clusters, plan } = world
+  const planned = [...clusters.values()].filter(({ tokens }) => tokens.isPlanned)
+  const away = [...clusters.keys()].filter((cluster) => isAway(world, cluster))
+  // A primary looks for clusters with copies of branches, for each kind of these.
+  const orders = plan.branches ? watchedOrders(branchSettings, sha256Hex) : []
+  return 1 + plan.clusters.length + planned.length + away.length + orders.length
+}
+
+/** How many fibers a replica needs that sleep. */
+const neededSleepers = (
+  world: World,
+  { host, name }: SimCluster,
+  { holdings, holdsLease }: OperatorReplica
+): number => {
+  const isPrimary = [world.plan.primary, world.plan.secondPrimary].includes(name)
+  const asLeader = isPrimary ? sleepersOfPrimary(world) : 0
+  // A leader renews its Lease and looks after its label; a standby only looks at the Lease.
+  const ofElected = holdsLease ? 2 + asLeader : 1
+  // A primary reads files with kubeconfigs again and again, whether it leads or not.
+  const asReader = name === world.primary.name ? world.authors.filesRead : 0
+  // An owner renews the Lease of each member and its own, checks each member and renews its token, and looks at all
+  // Leases; a leader looks for members without an owner.
+  const isOwner = isSharded(world) && name === world.primary.name
+  const asOwner = isOwner ? 3 + 3 * (holdings.get(ownedClusters) ?? 0) : 0
+  return (host.isElected ? ofElected : asLeader) + (holdings.get(leftovers) ?? 0) + asReader + asOwner
+}
+
+/**
  * Memory that living operators hold although their cluster has no session and no branch any more. `sleepers`: the
  * fewest fibers of each process that slept at a time, since some fibers sleep only for a moment.
  */
 const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): ReadonlyArray<string> =>
-  [...world.clusters.values()]
-    .flatMap(({ host, name, server }) =>
-      host.replicas.flatMap(({ holdings, holdsLease, process }) => {
-        const hasSessions = [mirrordClusterSessions, mirrordMultiClusterSessions, branchDatabases].some(
-          (kind) => server.objects.peekAll(kind).length > 0
-        )
-        if (process === undefined || hasSessions) return []
-        const expected = [leftovers, ownedClusters, ...(world.authors.areEndsTold ? [events] : [])]
-        const held = [...holdings]
-          .filter(([kind]) => !expected.includes(kind))
-          .map(([kind, count]) => `${kind}: ${count}`)
-        // Fibers that never end: the primary pays debts and looks after each cluster; a cluster that is away is also
-        // listed again and again, and the token of a member is renewed.
-        const isPrimary = [world.plan.primary, world.plan.secondPrimary].includes(name)
-        const asPrimary = isPrimary
-          ? 1 +
-            world.plan.clusters.length +
-            [...world.clusters.values()].filter(({ tokens }) => tokens.isPlanned).length +
-            [...world.clusters.keys()].filter((cluster) => isAway(world, cluster)).length
-          : 0
-        // A primary looks for clusters with copies of branches, for each kind of these.
-        const asSync = isPrimary && world.plan.branches ? watchedOrders(branchSettings, sha256Hex).length : 0
-        // A primary reads files with kubeconfigs again and again, whether it leads or not.
-        const asReader = name === world.primary.name ? world.authors.filesRead : 0
-        // A leader renews its Lease and looks after its label; a standby only looks at the Lease.
-        const asLooker = holdings.get(leftovers) ?? 0
-        // An owner renews the Lease of each member and its own, checks each member and renews its token, and looks at
-        // all Leases; a leader looks for members without an owner.
-        const owned = holdings.get(ownedClusters) ?? 0
-        const asOwner = isSharded(world) && name === world.primary.name ? 3 + 3 * owned : 0
-        const asLeader = asPrimary + asSync
-        const usual = (host.isElected ? (holdsLease ? 2 + asLeader : 1) : asLeader) + asLooker + asReader + asOwner
-        const sleeping = sleepers.get(process.name) ?? 0
-        return [
-          ...(held.length > 0 ? [`in the memory of ${process.name}: ${held.join(", ")}`] : []),
-          ...(sleeping > usual ? [`timers of ${process.name}: ${sleeping}, of which it needs ${usual}`] : [])
-        ]
-      })
+  [...world.clusters.values()].flatMap((cluster) => {
+    const hasSessions = [mirrordClusterSessions, mirrordMultiClusterSessions, branchDatabases].some(
+      (kind) => cluster.server.objects.peekAll(kind).length > 0
     )
-    .map((text) => `Left over: ${text}.`)
+    const expected = [leftovers, ownedClusters, ...(world.authors.areEndsTold ? [events] : [])]
+    return (hasSessions ? [] : cluster.host.replicas).flatMap((replica) => {
+      if (replica.process === undefined) return []
+      const { name } = replica.process
+      const held = [...replica.holdings].flatMap(([kind, count]) =>
+        expected.includes(kind) ? [] : [`${kind}: ${count}`]
+      )
+      const [needed, sleeping] = [neededSleepers(world, cluster, replica), sleepers.get(name) ?? 0]
+      return [
+        ...(held.length > 0 ? [`Left over: in the memory of ${name}: ${held.join(", ")}.`] : []),
+        ...(sleeping > needed ? [`Left over: timers of ${name}: ${sleeping}, of which it needs ${needed}.`] : [])
+      ]
+    })
+  })
 
 export const ledger: Invariant = {
   id: "ledger",
@@ -151,27 +161,26 @@ export const ledger: Invariant = {
       for (const set of watched.values()) for (const key of set) if (key.startsWith(`${process} `)) set.delete(key)
     }
     return {
-      on: (event) => {
-        if (event._tag === "Fault")
+      each: () => (minSleepers === undefined ? undefined : countSleepers()),
+      on: {
+        Fault: ({ kind, text }) => {
           isMeddled ||=
-            event.kind === "stale lists" ||
-            /^somebody does kubectl (\S+ to parent|drop-annotations to child)/.test(event.text)
-        if (minSleepers !== undefined) countSleepers()
-        if (event._tag === "Operator") {
-          if (event.change === "crashed" || event.change === "ended") forget(event.process)
-          return undefined
+            kind === "stale lists" || /^somebody does kubectl (\S+ to parent|drop-annotations to child)/.test(text)
+        },
+        Operator: ({ change, process }) => {
+          if (change === "crashed" || change === "ended") forget(process)
+        },
+        Called: ({ call: { body, operator, resource, to, verb }, process }) => {
+          if (verb !== "watch") return
+          const set = watched.get(to) ?? new Set()
+          watched.set(to, set.add(`${process} ${resource} ${JSON.stringify(body ?? {})}`))
+          const { clusters, primary } = world().plan
+          if (operator !== to || to !== primary) return
+          // A primary that is a workload cluster too has two readers of its own children.
+          const isBoth = clusters.some(({ name }) => name === to)
+          if (isBoth && resource === mirrordClusterSessions.plural) set.add(`${process} ${resource} as a member`)
+          if (isSharded(world()) && ofShards.has(resource)) set.add(`${process} ${resource} as an owner`)
         }
-        if (event._tag !== "Called" || event.call.verb !== "watch") return undefined
-        const { body, operator, resource, to } = event.call
-        const set = watched.get(to) ?? new Set()
-        watched.set(to, set.add(`${event.process} ${resource} ${JSON.stringify(body ?? {})}`))
-        // A primary that is a workload cluster too has two readers of its own children.
-        const { clusters, primary } = world().plan
-        const isBoth = operator === to && to === primary && clusters.some(({ name }) => name === to)
-        if (isBoth && resource === mirrordClusterSessions.plural) set.add(`${event.process} ${resource} as a member`)
-        const isShared = isSharded(world()) && operator === to && to === primary
-        if (isShared && ofShards.has(resource)) set.add(`${event.process} ${resource} as an owner`)
-        return undefined
       },
       atRest: (moment) => {
         if (moment === "healed") minSleepers = new Map()

@@ -71,7 +71,7 @@ export const strictClient: Invariant = {
   id: "N1",
   sentence: "The strict client never finds fault with what it hears.",
   begin: (world) => ({
-    on: (event) => {
+    each: (event) => {
       const found = fault(event)
       if (found === undefined || !("client" in event)) return undefined
       // A session that ends during its client's handshake may be ended by a Close alone.

@@ -9,15 +9,16 @@ export const noDefects: Invariant = {
   id: "N2",
   sentence: "No operator logs an error, and none ends by itself.",
   begin: (world) => ({
-    on: (event) => {
-      if (event._tag === "Log" && (event.line.level === "Error" || event.line.level === "Fatal")) {
-        return `${event.process} logs ${JSON.stringify(event.line.message)} ${JSON.stringify(event.line.details)}.`
+    on: {
+      Log: ({ line: { details, level, message }, process }) =>
+        level === "Error" || level === "Fatal"
+          ? `${process} logs ${JSON.stringify(message)} ${JSON.stringify(details)}.`
+          : undefined,
+      Operator: ({ change, cluster, detail = "", process }) => {
+        // As in production, a primary whose files cannot be used does not start.
+        const isRefused = cluster === world().primary.name && !world().files.isGood
+        return change === "ended" && !isRefused ? `${process} ended: ${detail}` : undefined
       }
-      // As in production, a primary whose files cannot be used does not start.
-      const isRefused = event._tag === "Operator" && event.cluster === world().primary.name && !world().files.isGood
-      if (event._tag === "Operator" && event.change === "ended" && !isRefused)
-        return `${event.process} ended: ${event.detail ?? ""}`
-      return undefined
     }
   })
 }

@@ -5,6 +5,7 @@
  * and of every operator in the end.
  */
 
+import { asNumber, asString, at } from "../../../src/domain/json.ts"
 import { leases } from "../../../src/domain/resources/core-kinds.ts"
 import { parentName } from "../../../src/domain/sessions/names.ts"
 import type { SessionId } from "../../../src/domain/sessions/session-id.ts"
@@ -42,58 +43,53 @@ export const heartbeats: Invariant = {
     let newest: { readonly at: number; readonly what: string } | undefined
     /** When the world was well and the last clients were about to leave, virtual ms. */
     let allLeft = Infinity
+    /** A heartbeat after the last client of its session has gone, if nothing explains it. */
+    const isLate = (name: string, now: number): boolean => {
+      // A child's name begins with its parent's, which has a fixed length.
+      const since = now - (endedAt.get(name.slice(0, 19)) ?? now)
+      if (isFaulty || world().faultPlans.length > 0 || since <= last) return false
+      // Another client may still use the id of a session that is over.
+      return [...world().clients.values()].every(
+        ({ ended, sessionId }) => ended !== undefined || !name.startsWith(parentName(sessionId as SessionId))
+      )
+    }
     return {
-      on: (event) => {
-        if (event._tag === "Fault" || (event._tag === "Operator" && event.change !== "started")) isFaulty = true
-        if (event._tag === "ClientConnected") endedAt.delete(parentName(event.sessionId as SessionId))
-        if (event._tag === "ClientEnded") {
-          const { clients } = world()
+      on: {
+        Fault: () => {
+          isFaulty = true
+        },
+        Operator: ({ change }) => {
+          isFaulty ||= change !== "started"
+        },
+        ClientConnected: ({ sessionId }) => void endedAt.delete(parentName(sessionId as SessionId)),
+        ClientEnded: (event) => {
           const { sessionId } = world().client(event.client)
-          const isLast = [...clients.values()].every(
-            (client) => client.sessionId !== sessionId || client.name === event.client || client.ended !== undefined
+          const isLast = [...world().clients.values()].every(
+            ({ ended, name, sessionId: id }) => id !== sessionId || name === event.client || ended !== undefined
           )
           if (isLast) endedAt.set(parentName(sessionId as SessionId), event.at)
-          return undefined
+        },
+        Committed: ({ cluster, commit: { after, ref } }) => {
+          if (ref.plural === leases.plural) terms.set(cluster, asNumber(at(after, "spec", "leaseTransitions")) ?? 0)
+        },
+        Called: ({ at: now, call, process }) => {
+          if (!isHeartbeat(call)) return undefined
+          const { body, name, operator, resource, to } = call
+          const skew = world().cluster(operator).host.skewOf(process)
+          // A new object under the same name has its own heartbeat.
+          const uid = asString(at(body, "metadata", "uid"))
+          const key = [process, terms.get(operator), to, resource, name, uid].join(" ")
+          const before = written.get(key)
+          const since = before?.skew === skew ? now - before.at : Infinity
+          written.set(key, { at: now, skew })
+          newest = { at: now, what: `${process} for ${name} in ${to}` }
+          const what = `${process} writes a heartbeat of ${name} in ${to}`
+          // A stale list makes a session vanish for a moment, and the operator forgets when it last wrote.
+          if (since < least && world().faultPlans.length === 0) return `${what} ${since} ms after the one before.`
+          return isLate(name, now)
+            ? `${what} ${now - (endedAt.get(name.slice(0, 19)) ?? now)} ms after its client has gone.`
+            : undefined
         }
-        if (event._tag === "Committed" && event.commit.ref.plural === leases.plural) {
-          const { leaseTransitions = 0 } = (event.commit.after?.["spec"] ?? {}) as {
-            readonly leaseTransitions?: number
-          }
-          terms.set(event.cluster, leaseTransitions)
-        }
-        if (event._tag !== "Called" || !isHeartbeat(event.call)) return undefined
-        const { call, process } = event
-        const skew = world().cluster(call.operator).host.skewOf(process)
-        // A new object under the same name has its own heartbeat.
-        const { metadata } = call.body as { readonly metadata?: { readonly uid?: string } }
-        const key = `${process} ${terms.get(call.operator)} ${call.to} ${call.resource} ${call.name} ${metadata?.uid}`
-        const before = written.get(key)
-        written.set(key, { at: event.at, skew })
-        newest = { at: event.at, what: `${process} for ${call.name} in ${call.to}` }
-        // A stale list makes a session vanish for a moment, and the operator forgets when it last wrote.
-        if (
-          before !== undefined &&
-          before.skew === skew &&
-          event.at - before.at < least &&
-          world().faultPlans.length === 0
-        ) {
-          return (
-            `${process} writes a heartbeat of ${call.name} in ${call.to} ${event.at - before.at} ms after the one ` +
-            "before."
-          )
-        }
-        // A child's name begins with its parent's, which has a fixed length.
-        const ended = endedAt.get(call.name.slice(0, 19))
-        // Another client may still use the id of a session that is over.
-        const isWanted = [...world().clients.values()].some(
-          ({ ended: end, sessionId }) => end === undefined && call.name.startsWith(parentName(sessionId as SessionId))
-        )
-        const isLate =
-          !isFaulty && !isWanted && world().faultPlans.length === 0 && ended !== undefined && event.at - ended > last
-        return isLate
-          ? `${process} writes a heartbeat of ${call.name} in ${call.to} ${event.at - ended} ms after its client ` +
-              "has gone."
-          : undefined
       },
       atRest: (moment) => {
         if (moment === "healed") allLeft = world().now

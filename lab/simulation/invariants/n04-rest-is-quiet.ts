@@ -25,6 +25,14 @@ const restOfHeartbeats = heartbeatInterval + 5_000
 const aboutOf = ({ name, resource }: PortCall): string =>
   resource === events.plural ? (name.split(".")[0] ?? name) : name
 
+/** Whether a call writes, but for what a leader and a primary renew: Leases, and the tokens of members. */
+const isWrite = (call: PortCall): boolean =>
+  ["create", "patch", "delete"].includes(call.verb) &&
+  call.resource !== "subjectaccessreviews" &&
+  call.resource !== leases.plural &&
+  !isOfKind(call, "tokens") &&
+  !isOfKind(call, "secrets")
+
 export const restIsQuiet: Invariant = {
   id: "N4",
   sentence: "At rest nothing is written but heartbeats of connected sessions.",
@@ -34,28 +42,20 @@ export const restIsQuiet: Invariant = {
       { readonly at: number; readonly name: string; readonly to: string; readonly heartbeat: boolean }
     >()
     return {
-      on: (event) => {
-        if (event._tag !== "Called") return undefined
-        const { call, process } = event
-        const { resource, to, verb } = call
-        const name = aboutOf(call)
-        if (verb !== "create" && verb !== "patch" && verb !== "delete") return undefined
-        // A leader renews its Lease for as long as it leads, and a primary its members' tokens.
-        if (resource === "subjectaccessreviews" || resource === leases.plural) return undefined
-        if (isOfKind(call, "tokens") || isOfKind(call, "secrets")) return undefined
-        // The end of credentials that others renew is told each time that they are new.
-        if (resource === events.plural && name === "operator" && world().authors.areEndsTold) return undefined
-        // A member ends a child that never served; a session that left it out tries again with a new child.
-        if ((resource === mirrordClusterSessions.plural || resource === events.plural) && isLeftOut(world(), name))
-          return undefined
-        const heartbeat = isHeartbeat(call)
-        writes.set(`${process}: ${heartbeat ? "heartbeat of" : verb} ${resource} ${name} in ${to}`, {
-          at: event.at,
-          name,
-          to,
-          heartbeat
-        })
-        return undefined
+      on: {
+        Called: ({ at, call, process }) => {
+          if (!isWrite(call)) return
+          const { resource, to, verb } = call
+          const name = aboutOf(call)
+          // The end of credentials that others renew is told each time that they are new.
+          if (resource === events.plural && name === "operator" && world().authors.areEndsTold) return
+          // A member ends a child that never served; a session that left it out tries again with a new child.
+          const isOfChild = resource === mirrordClusterSessions.plural || resource === events.plural
+          if (isOfChild && isLeftOut(world(), name)) return
+          const heartbeat = isHeartbeat(call)
+          const what = `${heartbeat ? "heartbeat of" : verb} ${resource} ${name} in ${to}`
+          writes.set(`${process}: ${what}`, { at, name, to, heartbeat })
+        }
       },
       atRest: (moment) => {
         const { clients, clusters, now, primary } = world()

@@ -13,29 +13,30 @@ export const readyIsComplete: Invariant = {
     "A session becomes Ready only with its default cluster ready, and with each other one ready or left out with " +
     "a reason.",
   begin: (world) => ({
-    on: (event) => {
-      if (event._tag !== "Committed" || !isParent(event.commit)) return undefined
-      const { after, before } = event.commit
-      if (after === undefined || parentStatus(after).phase !== "Ready") return undefined
-      if (before !== undefined && parentStatus(before).phase === "Ready") return undefined
-      const { name } = after.metadata
-      const { clusters = [], defaultCluster } = (after["spec"] ?? {}) as {
-        readonly clusters?: ReadonlyArray<string>
-        readonly defaultCluster?: string
+    on: {
+      Committed: ({ commit }) => {
+        const { after, before } = commit
+        if (after === undefined || !isParent(commit) || parentStatus(after).phase !== "Ready") return undefined
+        if (before !== undefined && parentStatus(before).phase === "Ready") return undefined
+        const { name } = after.metadata
+        const { clusters = [], defaultCluster = "(none)" } = (after["spec"] ?? {}) as {
+          readonly clusters?: ReadonlyArray<string>
+          readonly defaultCluster?: string
+        }
+        const entries = new Map(recordedChildren(after))
+        if (entries.get(defaultCluster)?.ready !== true)
+          return `${name} becomes Ready, but its default cluster ${defaultCluster} is not ready.`
+        const left = clusters.flatMap((cluster) => {
+          const entry = entries.get(cluster)
+          return entry?.ready === true ? [] : [{ cluster, error: entry?.error }]
+        })
+        for (const { cluster, error } of left) {
+          // Nothing is demanded of a cluster that has left the fleet.
+          if (world().plan.sessionStart === "all" && error !== notConfigured)
+            return `${name} becomes Ready without ${cluster}, although all clusters are demanded.`
+          if (error === undefined) return `${name} becomes Ready without ${cluster}, and does not say why.`
+        }
       }
-      const entries = new Map(recordedChildren(after))
-      if (defaultCluster === undefined || entries.get(defaultCluster)?.ready !== true) {
-        return `${name} becomes Ready, but its default cluster ${defaultCluster ?? "(none)"} is not ready.`
-      }
-      for (const cluster of clusters) {
-        const entry = entries.get(cluster)
-        if (entry?.ready === true) continue
-        // Nothing is demanded of a cluster that has left the fleet.
-        if (world().plan.sessionStart === "all" && entry?.error !== notConfigured)
-          return `${name} becomes Ready without ${cluster}, although all clusters are demanded.`
-        if (entry?.error === undefined) return `${name} becomes Ready without ${cluster}, and does not say why.`
-      }
-      return undefined
     }
   })
 }

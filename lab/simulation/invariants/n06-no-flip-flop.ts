@@ -3,9 +3,10 @@
  * write never does.
  */
 
+import { asString, at } from "../../../src/domain/json.ts"
 import type { SessionPhase } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
-import type { Invariant } from "./invariant.ts"
+import type { EventOf, Invariant } from "./invariant.ts"
 import { isChild, isParent, parentStatus } from "./session-objects.ts"
 
 /** So many returns to an earlier value within so many ms are an oscillation. */
@@ -52,48 +53,51 @@ export const noFlipFlop: Invariant = {
     const histories = new Map<string, History>()
     /** By parent: the phase that an operator last asked to write. */
     const plannedPhases = new Map<string, string>()
+    /** The sentence about a field that has returned to an earlier value too often. */
+    const oscillates = (
+      event: EventOf<"Committed">,
+      [before, after]: readonly [KubeObject, KubeObject],
+      field: string
+    ) => {
+      const { name, uid } = after.metadata
+      const key = `${uid} ${field}`
+      const history = histories.get(key) ?? { values: new Map<string, number>(), returns: [] }
+      histories.set(key, history)
+      const valueOf = (object: KubeObject): string => JSON.stringify(fieldsOf(object)[field], timeless) ?? ""
+      history.values.set(valueOf(before), event.at)
+      const seen = history.values.get(valueOf(after))
+      if (seen === undefined || event.at - seen > within) return undefined
+      history.returns.push(event.at)
+      while ((history.returns[0] ?? event.at) < event.at - within) history.returns.shift()
+      const times = history.returns.length
+      return times > maxReturns
+        ? `${field} of ${name} in ${event.cluster} returned to an earlier value ${times} times within ` +
+            `${within / 1000} s.`
+        : undefined
+    }
     return {
-      on: (event) => {
+      on: {
         // A new process finds out everything again, and may write earlier values.
-        if (event._tag === "Operator") histories.clear()
-        if (event._tag === "Called") {
-          const { body, name, subresource } = event.call
-          const phase =
-            subresource === "status"
-              ? (body as { readonly status?: { readonly phase?: string } }).status?.phase
-              : undefined
+        Operator: () => histories.clear(),
+        Called: ({ call: { body, name, subresource } }) => {
+          const phase = subresource === "status" ? asString(at(body, "status", "phase")) : undefined
           if (phase !== undefined) plannedPhases.set(name, phase)
-          return undefined
-        }
-        if (event._tag !== "Committed" || !(isParent(event.commit) || isChild(event.commit))) return undefined
-        const { after, before } = event.commit
-        if (after === undefined || before === undefined) return undefined
-        const fields = changedFields(before, after).filter((field) => field !== "connectedTimestamp")
-        if (fields.length === 0) return undefined
-        const { name, uid } = after.metadata
-        const [from, to] = [parentStatus(before).phase, parentStatus(after).phase]
-        if (from !== undefined && to !== undefined && order[to] < order[from] && plannedPhases.get(name) === to) {
-          return `The phase of ${name} goes back from ${from} to ${to}.`
-        }
-        for (const field of fields) {
-          const key = `${uid} ${field}`
-          const history = histories.get(key) ?? { values: new Map<string, number>(), returns: [] }
-          histories.set(key, history)
-          const old = fieldsOf(before)[field]
-          const now = fieldsOf(after)[field]
-          history.values.set(JSON.stringify(old, timeless) ?? "", event.at)
-          const seen = history.values.get(JSON.stringify(now, timeless) ?? "")
-          if (seen === undefined || event.at - seen > within) continue
-          history.returns.push(event.at)
-          while ((history.returns[0] ?? event.at) < event.at - within) history.returns.shift()
-          if (history.returns.length > maxReturns) {
-            return (
-              `${field} of ${name} in ${event.cluster} returned to an earlier value ${history.returns.length} ` +
-              `times within ${within / 1000} s.`
-            )
+        },
+        Committed: (event) => {
+          const { after, before } = event.commit
+          if (after === undefined || before === undefined) return undefined
+          if (!isParent(event.commit) && !isChild(event.commit)) return undefined
+          const fields = changedFields(before, after).filter((field) => field !== "connectedTimestamp")
+          if (fields.length === 0) return undefined
+          const { name } = after.metadata
+          const [from, to] = [parentStatus(before).phase, parentStatus(after).phase]
+          if (from !== undefined && to !== undefined && order[to] < order[from] && plannedPhases.get(name) === to)
+            return `The phase of ${name} goes back from ${from} to ${to}.`
+          for (const field of fields) {
+            const found = oscillates(event, [before, after], field)
+            if (found !== undefined) return found
           }
         }
-        return undefined
       }
     }
   }

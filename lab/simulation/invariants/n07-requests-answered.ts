@@ -5,7 +5,9 @@
  * if something was wrong or a client left.
  */
 
-import type { Invariant } from "./invariant.ts"
+import type { TimedEvent } from "../world/world-event.ts"
+import type { World } from "../world/world.ts"
+import type { EventOf, Invariant } from "./invariant.ts"
 
 /** How long a request may wait for its answer once all is well, ms. */
 const patience = 60_000
@@ -22,88 +24,108 @@ const checkInterval = 1_000
 /** By its name alone: the pod may be gone already. */
 const isCopyPod = (pod: string): boolean => pod.startsWith("mirrord-copy-")
 
+/** Follows how long nothing has been wrong, by looks at the world now and then. */
+class Calm {
+  readonly #world: () => World
+  /** By id: when a request entered, if nothing was wrong then or since. */
+  readonly hopeful = new Map<number, number>()
+  #wellSince: number | undefined
+  /** When to look next; undefined at first, because the first events come while the world is being made. */
+  #lookAt: number | undefined
+
+  constructor(world: () => World) {
+    this.#world = world
+  }
+
+  disturb(): void {
+    this.hopeful.clear()
+    this.#wellSince = undefined
+  }
+
+  /** Looks, where it is time; the request that has waited for too long, and since when. */
+  pass(now: number): readonly [number, number] | undefined {
+    this.#lookAt ??= now + checkInterval
+    return now < this.#lookAt ? undefined : this.look(now)
+  }
+
+  look(now: number): readonly [number, number] | undefined {
+    this.#lookAt = now + checkInterval
+    this.#wellSince = this.#world().isWell ? (this.#wellSince ?? now) : undefined
+    return [...this.hopeful].find(([, since]) => now - since > defaultPatience)
+  }
+
+  enter(id: number, now: number): void {
+    if (this.#wellSince !== undefined && now - this.#wellSince >= calm) this.hopeful.set(id, now)
+  }
+}
+
+/** Events that only disturb, or are about requests: the world is looked at with all others. */
+const withoutALook: ReadonlySet<TimedEvent["_tag"]> = new Set([
+  "Fault",
+  "ClientLost",
+  "ClientEnded",
+  "Step",
+  "Operator",
+  "RequestAnswered"
+] as const)
+
 export const requestsAnswered: Invariant = {
   id: "N7",
   sentence: "Each request that enters a workload gets the answer to that very request.",
   begin: (world) => {
     const entered = new Map<number, string>()
-    /** By id: when a request entered, if nothing was wrong then or since. */
-    const hopeful = new Map<number, number>()
     /** Requests that entered a copy. */
     const inCopies = new Set<number>()
-    let wellSince: number | undefined
-    /** When to check next; undefined at first, because the first events come while the world is being made. */
-    let checkAt: number | undefined
-    const disturbed = (): void => {
-      hopeful.clear()
-      wellSince = undefined
+    const state = new Calm(world)
+    const { hopeful } = state
+    const disturb = (): void => state.disturb()
+    /** Why an answer in place of a client, or none at all, is wrong; `undefined` if something explains it. */
+    const unexplained = (
+      { by, cluster, id, status }: EventOf<"RequestAnswered">,
+      isHopeful: boolean
+    ): string | undefined => {
+      // Nobody listens in a copy whose session steals nothing.
+      const isOfCopy = by === "nobody" && inCopies.delete(id)
+      if (!isHopeful || isOfCopy || world().cluster(cluster).kubelet.podsOf("myapp").length === 0) return undefined
+      return `is answered by ${by === "nobody" ? "nobody" : status} although nothing was wrong.`
     }
-    const findOverdue = (now: number): string | undefined => {
-      checkAt = now + checkInterval
-      if (!world().isWell) wellSince = undefined
-      else wellSince ??= now
-      for (const [id, since] of hopeful) {
-        if (now - since > defaultPatience)
-          return (
-            `Request ${id} to ${entered.get(id)} has waited for ${Math.round((now - since) / 1000)} s although ` +
-            "nothing was wrong."
-          )
-      }
-      return undefined
+    /** Why the answer to a request is wrong. */
+    const wrong = (event: EventOf<"RequestAnswered">, path: string): string | undefined => {
+      const { body, by, cluster, id, status } = event
+      const isHopeful = hopeful.delete(id)
+      const said = JSON.stringify(body)
+      if (by === "workload") return body === `hello from ${cluster}: GET ${path}` ? undefined : `gets ${said}.`
+      // With a 502 the agent itself answers, in place of a client that has gone.
+      if (by === "nobody" || status === 502) return unexplained(event, isHopeful)
+      const [, client = "", asked] = /^from (\S+): (.*)$/.exec(body) ?? []
+      return world().clients.has(client) && asked === path ? undefined : `gets ${said} from a client.`
     }
+    const overdue = (now: number, found: readonly [number, number] | undefined): string | undefined =>
+      found === undefined
+        ? undefined
+        : `Request ${found[0]} to ${entered.get(found[0])} has waited for ${Math.round((now - found[1]) / 1000)} s ` +
+          "although nothing was wrong."
     return {
-      on: (event) => {
-        switch (event._tag) {
-          case "Fault":
-          case "ClientLost":
-          case "ClientEnded":
-            disturbed()
-            return undefined
-          case "Step":
-            // A person ends the session or subscription that would have answered.
-            if (/^(delete|unsubscribe) /.test(event.text)) disturbed()
-            return undefined
-          case "Operator":
-            if (event.change !== "started") disturbed()
-            return undefined
-          case "RequestEntered": {
-            const { at, id, path } = event
-            entered.set(id, path)
-            if (isCopyPod(event.pod)) inCopies.add(id)
-            const overdue = findOverdue(at)
-            if (wellSince !== undefined && at - wellSince >= calm) hopeful.set(id, at)
-            return overdue
-          }
-          case "RequestAnswered": {
-            const { body, by, cluster, id, status } = event
-            const path = entered.get(id)
-            if (path === undefined) return `Request ${id} at ${cluster} is answered twice.`
-            entered.delete(id)
-            const isHopeful = hopeful.delete(id)
-            if (by === "workload")
-              return body === `hello from ${cluster}: GET ${path}`
-                ? undefined
-                : `Request ${id} to ${path} at ${cluster} gets ${JSON.stringify(body)}.`
-            // With a 502 the agent itself answers, in place of a client that has gone.
-            if (by === "nobody" || status === 502) {
-              const { kubelet } = world().cluster(cluster)
-              // Nobody listens in a copy whose session steals nothing.
-              const isOfCopy = by === "nobody" && inCopies.delete(id)
-              const isExplained = !isHopeful || isOfCopy || kubelet.podsOf("myapp").length === 0
-              return isExplained
-                ? undefined
-                : `Request ${id} to ${path} at ${cluster} is answered by ${by === "nobody" ? "nobody" : status} ` +
-                    "although nothing was wrong."
-            }
-            const claim = /^from (\S+): (.*)$/.exec(body)
-            const client = claim?.[1] === undefined ? undefined : world().clients.get(claim[1])
-            return client !== undefined && claim?.[2] === path
-              ? undefined
-              : `Request ${id} to ${path} at ${cluster} gets ${JSON.stringify(body)} from a client.`
-          }
-          default:
-            checkAt ??= event.at + checkInterval
-            return event.at < checkAt ? undefined : findOverdue(event.at)
+      each: ({ _tag, at }) =>
+        withoutALook.has(_tag) ? undefined : overdue(at, _tag === "RequestEntered" ? state.look(at) : state.pass(at)),
+      on: {
+        Fault: disturb,
+        ClientLost: disturb,
+        ClientEnded: disturb,
+        // A person ends the session or subscription that would have answered.
+        Step: ({ text }) => (/^(delete|unsubscribe) /.test(text) ? disturb() : undefined),
+        Operator: ({ change }) => (change === "started" ? undefined : disturb()),
+        RequestEntered: ({ at, id, path, pod }) => {
+          entered.set(id, path)
+          if (isCopyPod(pod)) inCopies.add(id)
+          state.enter(id, at)
+        },
+        RequestAnswered: (event) => {
+          const path = entered.get(event.id)
+          if (path === undefined) return `Request ${event.id} at ${event.cluster} is answered twice.`
+          entered.delete(event.id)
+          const why = wrong(event, path)
+          return why === undefined ? undefined : `Request ${event.id} to ${path} at ${event.cluster} ${why}`
         }
       },
       atRest: () => {

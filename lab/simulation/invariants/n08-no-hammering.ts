@@ -39,24 +39,24 @@ export const noHammering: Invariant = {
       return window.add(at)
     }
     return {
-      on: (event) => {
-        if (event._tag === "Called") {
-          const { name, resource, to, verb } = event.call
+      on: {
+        Called: ({ at, call: { name, resource, to, verb }, process }) => {
           const what = `${verb} ${resource} ${name} in ${to}`
-          const isPods = verb === "list" && resource === pods.plural
-          const times = count(calls, `${event.process} ${what}`, event.at)
+          const times = count(calls, `${process} ${what}`, at)
+          const max = verb === "list" && resource === pods.plural ? maxPodLists : maxCalls
           // Sessions share agents: each session dials, and asks for, the same agent.
-          return times > (isPods ? maxPodLists : maxCalls) + callsPerSession * world().clients.size
-            ? `${event.process} called ${what.replaceAll("  ", " ")} ${times} times within ${within / 1000} s.`
+          return times > max + callsPerSession * world().clients.size
+            ? `${process} called ${what.replaceAll("  ", " ")} ${times} times within ${within / 1000} s.`
+            : undefined
+        },
+        Answered: ({ at, call: { name, operator, resource, to }, outcome }) => {
+          if (outcome !== "Conflict") return undefined
+          const times = count(conflicts, `${operator} ${to} ${resource} ${name}`, at)
+          return times > maxConflicts
+            ? `The operator of ${operator} had ${times} conflicts about ${resource} ${name} in ${to} within ` +
+                `${within / 1000} s.`
             : undefined
         }
-        if (event._tag !== "Answered" || event.outcome !== "Conflict") return undefined
-        const { name, operator, resource, to } = event.call
-        const times = count(conflicts, `${operator} ${to} ${resource} ${name}`, event.at)
-        return times > maxConflicts
-          ? `The operator of ${operator} had ${times} conflicts about ${resource} ${name} in ${to} within ` +
-              `${within / 1000} s.`
-          : undefined
       }
     }
   }

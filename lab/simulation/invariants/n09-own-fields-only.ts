@@ -8,7 +8,7 @@ import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirro
 import { ownerLabel } from "../../../src/domain/sessions/names.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { Commit } from "../../memory/memory-objects.ts"
-import type { Checker, Invariant } from "./invariant.ts"
+import type { Invariant } from "./invariant.ts"
 
 const sessions: ReadonlySet<string> = new Set([mirrordMultiClusterSessions.plural, mirrordClusterSessions.plural])
 
@@ -75,32 +75,32 @@ export const ownFieldsOnly: Invariant = {
       ref.plural === mirrordMultiClusterSessions.plural &&
       after !== undefined &&
       written.get(after.metadata.name) === JSON.stringify(specOf(after).clusters)
-    const on: Checker["on"] = (event) => {
-      if (event._tag === "Called") {
-        const { body, name, resource, subresource, to, verb } = event.call
-        if (verb !== "patch" || body === undefined || !sessions.has(resource)) return undefined
-        const patch: Patch = body
-        if (patch.spec !== undefined) written.set(name, JSON.stringify(patch.spec.clusters))
-        const found = problem(patch, resource, subresource === "status")
-        return found === undefined
-          ? undefined
-          : `The patch of ${resource} ${name} in ${to} by ${event.process} ${found}.`
+    return {
+      on: {
+        Called: ({ call: { body, name, resource, subresource, to, verb }, process }) => {
+          if (verb !== "patch" || body === undefined || !sessions.has(resource)) return undefined
+          const patch: Patch = body
+          if (patch.spec !== undefined) written.set(name, JSON.stringify(patch.spec.clusters))
+          const found = problem(patch, resource, subresource === "status")
+          return found === undefined ? undefined : `The patch of ${resource} ${name} in ${to} by ${process} ${found}.`
+        },
+        Committed: ({ cluster, commit }) => {
+          const { after, before, ref } = commit
+          if (after === undefined) return undefined
+          const { metadata } = after
+          const what = `${metadata.name} in ${cluster}`
+          if (before !== undefined) {
+            const found = isWritten(commit) ? joinProblem(before, after) : undefined
+            return found === undefined ? undefined : `${what} ${found}.`
+          }
+          // UIDs of a simulated cluster begin with its name.
+          const foreign = metadata.ownerReferences?.find(({ uid }) => !uid.startsWith(`${cluster}-uid-`))
+          if (foreign !== undefined) return `${what} is owned by ${foreign.kind} ${foreign.name} of another cluster.`
+          return sessions.has(ref.plural) && !isOperators(after)
+            ? `${what} has no label ${Object.keys(ownerLabel).join()}.`
+            : undefined
+        }
       }
-      if (event._tag !== "Committed" || event.commit.after === undefined) return undefined
-      const { after, before, ref } = event.commit
-      if (before !== undefined) {
-        const found = isWritten(event.commit) ? joinProblem(before, after) : undefined
-        return found === undefined ? undefined : `${after.metadata.name} in ${event.cluster} ${found}.`
-      }
-      const { metadata } = after
-      // UIDs of a simulated cluster begin with its name.
-      const foreign = metadata.ownerReferences?.find(({ uid }) => !uid.startsWith(`${event.cluster}-uid-`))
-      if (foreign !== undefined)
-        return `${metadata.name} in ${event.cluster} is owned by ${foreign.kind} ${foreign.name} of another cluster.`
-      return sessions.has(ref.plural) && !isOperators(after)
-        ? `${metadata.name} in ${event.cluster} has no label ${Object.keys(ownerLabel).join()}.`
-        : undefined
     }
-    return { on }
   }
 }

@@ -12,19 +12,19 @@ export const oneAgentPerPod: Invariant = {
     /** Running agents by cluster and pod. */
     const running = new Map<string, string>()
     return {
-      on: (event) => {
-        if (event._tag === "AgentEnded") {
-          for (const [key, agent] of running)
-            if (agent === event.agent && key.startsWith(`${event.cluster} `)) running.delete(key)
-          return undefined
+      on: {
+        AgentEnded: ({ agent: ended, cluster }) => {
+          for (const [key, agent] of running) if (agent === ended && key.startsWith(`${cluster} `)) running.delete(key)
+        },
+        AgentStarted: ({ agent, cluster, pod }) => {
+          if (pod === "") return undefined
+          const key = `${cluster} ${pod}`
+          const before = running.get(key)
+          running.set(key, agent)
+          return before === undefined
+            ? undefined
+            : `${agent} starts for ${pod} in ${cluster}, where ${before} still runs.`
         }
-        if (event._tag !== "AgentStarted" || event.pod === "") return undefined
-        const key = `${event.cluster} ${event.pod}`
-        const before = running.get(key)
-        running.set(key, event.agent)
-        return before === undefined
-          ? undefined
-          : `${event.agent} starts for ${event.pod} in ${event.cluster}, where ${before} still runs.`
       }
     }
   }

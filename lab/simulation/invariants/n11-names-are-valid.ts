@@ -12,18 +12,19 @@ export const namesAreValid: Invariant = {
   id: "N11",
   sentence: "Every object has a name and labels that a real API server takes.",
   begin: () => ({
-    on: (event) => {
-      if (event._tag !== "Committed" || event.commit.before !== undefined || event.commit.after === undefined)
-        return undefined
-      const { metadata } = event.commit.after
-      const { plural } = event.commit.ref
-      if (!subdomain.test(metadata.name) || (plural === "jobs" && metadata.name.length > 63))
-        return `${JSON.stringify(metadata.name)} is no name for one of ${plural}.`
-      const bad = Object.entries(metadata.labels ?? {}).find(([, value]) => !labelValue.test(value))
-      return bad === undefined
-        ? undefined
-        : `${plural} ${metadata.name} has the label ${bad[0]} with ${JSON.stringify(bad[1])}, which is no label's ` +
-            "value."
+    on: {
+      Committed: ({ commit: { after, before, ref } }) => {
+        if (before !== undefined || after === undefined) return undefined
+        const { metadata } = after
+        const { plural } = ref
+        if (!subdomain.test(metadata.name) || (plural === "jobs" && metadata.name.length > 63))
+          return `${JSON.stringify(metadata.name)} is no name for one of ${plural}.`
+        const bad = Object.entries(metadata.labels ?? {}).find(([, value]) => !labelValue.test(value))
+        return bad === undefined
+          ? undefined
+          : `${plural} ${metadata.name} has the label ${bad[0]} with ${JSON.stringify(bad[1])}, which is no label's ` +
+              "value."
+      }
     }
   })
 }

@@ -34,19 +34,19 @@ export const onlyLeadersAct: Invariant = {
   id: "N13",
   sentence: "Nothing is written, linked or dialled by a replica that another has taken over from.",
   begin: (world) => ({
-    on: (event) => {
-      if (event._tag !== "Called") return undefined
-      const { call, process } = event
-      if (!acts.has(call.verb) || call.resource === leases.plural) return undefined
-      const host = world().clusters.get(call.operator)?.host
-      const replica = host?.replicas.find((candidate) => candidate.process?.name === process)
-      if (isOfShard(world(), call)) return undefined
-      if (host?.isElected !== true || replica === undefined || replica.holdsLease || isStepDown(call)) return undefined
-      const what = `${call.verb} ${call.resource} ${call.name}`.trimEnd()
-      return (
-        `${process} calls ${what} in ${call.to}, but the Lease of ${call.operator} is held by ` +
-        `${host.leader?.pod?.name ?? "somebody else"}.`
-      )
+    on: {
+      Called: ({ call, process }) => {
+        if (!acts.has(call.verb) || call.resource === leases.plural || isOfShard(world(), call)) return undefined
+        const host = world().clusters.get(call.operator)?.host
+        const replica = host?.replicas.find((candidate) => candidate.process?.name === process)
+        if (host?.isElected !== true || replica === undefined || replica.holdsLease || isStepDown(call))
+          return undefined
+        const what = `${call.verb} ${call.resource} ${call.name}`.trimEnd()
+        return (
+          `${process} calls ${what} in ${call.to}, but the Lease of ${call.operator} is held by ` +
+          `${host.leader?.pod?.name ?? "somebody else"}.`
+        )
+      }
     }
   })
 }

@@ -73,6 +73,22 @@ const canTell = (world: World, { host, server }: SimCluster): boolean =>
   (!host.isElected || world.network.isWell) &&
   world.faultPlans.every(({ isOver }) => isOver?.() === true)
 
+/** Whether a parent says Ready although its part in its default cluster does not, and its operator can know that. */
+const isAhead = (world: World, parent: KubeObject): boolean => {
+  const { network, primary } = world
+  const { defaultCluster = "" } = (parent["spec"] ?? {}) as { readonly defaultCluster?: string }
+  const cluster = world.clusters.get(defaultCluster)
+  if (cluster === undefined || !saysReady(parent)) return false
+  const entry = recordedChildren(parent).find(([name]) => name === defaultCluster)?.[1]
+  const child = entry && cluster.server.objects.peek(mirrordClusterSessions, entry.sessionName)
+  if (child !== undefined && saysReady(child)) return false
+  return (
+    [primary, cluster].every((one) => canTell(world, one)) &&
+    network.isPrompt(primary.name, cluster.name) &&
+    network.isPrompt(cluster.name, primary.name)
+  )
+}
+
 export const readyCarries: Invariant = {
   id: "N15",
   sentence: "A session that says Ready can carry a request.",
@@ -109,32 +125,16 @@ export const readyCarries: Invariant = {
       return broken
     }
     const lookAtParents = (now: number): string | undefined => {
-      const theWorld = world()
-      const { clusters, primary } = theWorld
-      for (const parent of primary.server.objects.peekAll(mirrordMultiClusterSessions)) {
-        const { defaultCluster } = (parent["spec"] ?? {}) as { readonly defaultCluster?: string }
-        const cluster = clusters.get(defaultCluster ?? "")
-        const entry = recordedChildren(parent).find(([name]) => name === defaultCluster)?.[1]
-        const child = entry && cluster?.server.objects.peek(mirrordClusterSessions, entry.sessionName)
+      for (const parent of world().primary.server.objects.peekAll(mirrordMultiClusterSessions)) {
         const key = `parent ${parent.metadata.uid}`
-        const isTold =
-          cluster !== undefined &&
-          canTell(theWorld, primary) &&
-          canTell(theWorld, cluster) &&
-          theWorld.network.isPrompt(primary.name, cluster.name) &&
-          theWorld.network.isPrompt(cluster.name, primary.name)
-        if (!isTold || !saysReady(parent) || (child !== undefined && saysReady(child))) {
-          since.delete(key)
-          continue
-        }
         const what = `${parent.metadata.name} says Ready, but its part in its default cluster does not`
-        const found = tooLong(key, now, what)
+        const found = isAhead(world(), parent) ? tooLong(key, now, what) : void since.delete(key)
         if (found !== undefined) return found
       }
       return undefined
     }
     return {
-      on: (event) => {
+      each: (event) => {
         if (event._tag === "Operator") forget(`${event.cluster} `)
         if (event._tag === "AgentEnded") troubled.set(event.cluster, event.at + troubleLasts)
         if (event._tag === "Fault")

@@ -94,28 +94,24 @@ export const replicasKept: Invariant = {
     /** When a person last scaled a workload: the write follows at once. */
     let scaledAt: number | undefined
     return {
-      on: (event) => {
-        if (event._tag === "Fault") scaledAt = /^(workload|pods) scaled$/u.test(event.kind) ? event.at : undefined
-        if (event._tag !== "Committed" || !kinds.has(event.commit.ref.plural)) return undefined
-        const { cluster, commit } = event
-        const { after, before, ref } = commit
-        const key = `${cluster} ${ref.plural} ${(after ?? before)?.metadata.name}`
-        if (scaledAt === event.at || after === undefined) meddled.add(key)
-        if (after === undefined) {
-          workloads.delete(key)
-          return undefined
+      on: {
+        Fault: ({ at, kind }) => {
+          scaledAt = /^(workload|pods) scaled$/u.test(kind) ? at : undefined
+        },
+        Committed: ({ at, cluster, commit: { after, before, ref } }) => {
+          if (!kinds.has(ref.plural)) return undefined
+          const key = `${cluster} ${ref.plural} ${(after ?? before)?.metadata.name}`
+          if (scaledAt === at || after === undefined) meddled.add(key)
+          if (after === undefined) return void workloads.delete(key)
+          const known = workloads.get(key)
+          if (known === undefined || before === undefined)
+            return void workloads.set(key, { cluster, plural: ref.plural, now: after, wanted: replicasOf(after) })
+          const found = written(known, before, after, scaledAt === at)
+          scaledAt = undefined
+          known.now = after
+          if (typeof found === "string") return `In ${cluster} ${ref.plural} ${after.metadata.name} ${found}.`
+          known.wanted = found
         }
-        const known = workloads.get(key)
-        if (known === undefined || before === undefined) {
-          workloads.set(key, { cluster, plural: ref.plural, now: after, wanted: replicasOf(after) })
-          return undefined
-        }
-        const found = written(known, before, after, scaledAt === event.at)
-        scaledAt = undefined
-        known.now = after
-        if (typeof found === "string") return `In ${cluster} ${ref.plural} ${after.metadata.name} ${found}.`
-        known.wanted = found
-        return undefined
       },
       atRest: () => [
         ...besideTheirs(world(), workloads, (key) => meddled.has(key)),

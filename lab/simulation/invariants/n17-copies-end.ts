@@ -3,6 +3,7 @@
  * copy under a session, and no copy outlives its sessions for long. A session is what the cluster itself has stored.
  */
 
+import { asString, at } from "../../../src/domain/json.ts"
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { timeOf } from "../../../src/domain/resources/object-meta.ts"
@@ -37,25 +38,19 @@ export const copiesEnd: Invariant = {
         for (const name of usedCopies(cluster)) usedAt.set(`${cluster.name} ${name}`, now)
     }
     return {
-      on: (event) => {
-        if (event._tag === "Committed" && event.commit.ref.plural === mirrordClusterSessions.plural) {
-          const { after, before } = event.commit
+      on: {
+        Committed: ({ at: now, cluster, commit: { after, before, ref } }) => {
           // The last moment of a use is the one before the session ends.
-          if (after === undefined || before === undefined || isLeaving(after)) {
-            const { target } = ((before ?? after)?.["spec"] ?? {}) as {
-              readonly target?: { readonly name: string } | null
-            }
-            usedAt.set(`${event.cluster} ${target?.name ?? ""}`, event.at)
-          }
-          return undefined
+          const isLast = after === undefined || before === undefined || isLeaving(after)
+          if (ref.plural === mirrordClusterSessions.plural && isLast)
+            usedAt.set(`${cluster} ${asString(at(before ?? after, "spec", "target", "name")) ?? ""}`, now)
+        },
+        Called: ({ call: { name, resource, to, verb }, process }) => {
+          const cluster = verb === "delete" && resource === pods.plural ? world().clusters.get(to) : undefined
+          return cluster !== undefined && isUndisturbed(world()) && usedCopies(cluster).has(name)
+            ? `${process} deletes the copy ${name} in ${to}, and a session is on it.`
+            : undefined
         }
-        if (event._tag !== "Called" || event.call.verb !== "delete" || event.call.resource !== pods.plural)
-          return undefined
-        const { call, process } = event
-        const cluster = world().clusters.get(call.to)
-        return cluster !== undefined && isUndisturbed(world()) && usedCopies(cluster).has(call.name)
-          ? `${process} deletes the copy ${call.name} in ${call.to}, and a session is on it.`
-          : undefined
       },
       atRest: (moment) => {
         const theWorld = world()

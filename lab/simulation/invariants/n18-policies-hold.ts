@@ -13,7 +13,7 @@ import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { SimClient } from "../world/sim-client.ts"
 import type { TimedEvent } from "../world/world-event.ts"
 import type { SimCluster, World } from "../world/world.ts"
-import type { Invariant } from "./invariant.ts"
+import type { EventOf, Invariant } from "./invariant.ts"
 
 /** How long nothing may have been wrong, and a policy have been as it is, before it must act, ms. */
 const calm = 15_000
@@ -127,128 +127,145 @@ const named = (message: string): ReadonlyArray<string> =>
     ? [...message.matchAll(/["`]([^"`]+)["`]/gu)].flatMap(([, name]) => name ?? [])
     : []
 
+const forbids = (policy: Known, world: World, place: Place, rules: ReadonlyArray<Rule>): boolean =>
+  holdsAt(policy, world, place) && rules.some((rule) => policy.rules.has(rule))
+
+/** The policies of a story, deleted ones too. */
+class Policies {
+  /** By cluster and name. */
+  readonly #known = new Map<string, Known>()
+
+  get isEmpty(): boolean {
+    return this.#known.size === 0
+  }
+
+  note({ at: since, cluster, commit: { after, before, ref } }: EventOf<"Committed">): void {
+    const object = after ?? before
+    if (ref.plural !== mirrordClusterPolicies.plural || object === undefined) return
+    const { name } = object.metadata
+    this.#known.set(`${cluster} ${name}`, {
+      cluster,
+      name,
+      rules: rulesOf(object),
+      target: asString(at(object, "spec", "targetPath")),
+      isForCopies: at(object, "spec", "appliesToCopyTargets") === true,
+      since,
+      isDeleted: after === undefined
+    })
+  }
+
+  /** Those that must act by now. */
+  inForce(now: number): ReadonlyArray<Known> {
+    return [...this.#known.values()].filter(({ isDeleted, since }) => !isDeleted && now - since >= calm)
+  }
+
+  broken(now: number, world: World, place: Place, rules: ReadonlyArray<Rule>): Known | undefined {
+    return this.inForce(now).find((policy) => forbids(policy, world, place, rules))
+  }
+
+  /** A refusal that names a policy must have one that was there a moment ago; the name without one. */
+  groundless(names: ReadonlyArray<string>, now: number): string | undefined {
+    return names.find(
+      (name) =>
+        !ownRules.has(name) &&
+        [...this.#known.values()]
+          .filter((policy) => policy.name === name)
+          .every(({ isDeleted, since }) => isDeleted && now - since >= calm)
+    )
+  }
+}
+
+/** Ports that agents give although one of these policies forbids it. */
+const givenAgainst = (world: World, policies: ReadonlyArray<Known>): ReadonlyArray<string> => {
+  const acting = policies.filter(({ cluster }) => !world.cluster(cluster).host.isGone)
+  if (acting.length === 0) return []
+  return [...world.clusters.values()].flatMap((cluster) =>
+    given(world, cluster).flatMap(({ name, place, port, rules }) =>
+      acting
+        .filter((policy) => forbids(policy, world, place, rules))
+        .map(
+          (policy) =>
+            `Agent ${name} in ${cluster.name} gives port ${port}, which policy ${policy.name} of ${policy.cluster} ` +
+            "forbids."
+        )
+    )
+  )
+}
+
+/** Events that are judged, or disturb: the world is looked at with all others. */
+const withoutALook: ReadonlySet<TimedEvent["_tag"]> = new Set([
+  "AgentHeard",
+  "ClientConnected",
+  "ClientRefused",
+  "ClientEvent",
+  "Committed",
+  "Fault",
+  "Operator"
+] as const)
+
 export const policiesHold: Invariant = {
   id: "N18",
   sentence:
     "Nothing that a policy forbids reaches an agent or begins a session, and a policy that is gone forbids nothing.",
   begin: (world) => {
-    /** By cluster and name; deleted ones too. */
-    const policies = new Map<string, Known>()
+    const policies = new Policies()
     let wellSince: number | undefined
     let checkAt = -Infinity
-    const inForce = (now: number): ReadonlyArray<Known> =>
-      [...policies.values()].filter(({ isDeleted, since }) => !isDeleted && now - since >= calm)
-    /** A refusal that names a policy must have one that was there a moment ago. */
-    const groundless = (names: ReadonlyArray<string>, now: number): string | undefined =>
-      names.find(
-        (name) =>
-          !ownRules.has(name) &&
-          [...policies.values()]
-            .filter((policy) => policy.name === name)
-            .every(({ isDeleted, since }) => isDeleted && now - since >= calm)
-      )
-    const forbidden = (event: TimedEvent): string | undefined => {
-      const theWorld = world()
-      switch (event._tag) {
-        case "AgentHeard": {
-          const rules = askedFor(event.bytes)
-          if (rules.length === 0) return undefined
-          const cluster = theWorld.cluster(event.cluster)
-          const agent = cluster.kubelet.agents.find(({ name }) => name === event.agent)
-          const place = placeOf(theWorld, cluster, agent?.containerId)
-          const broken = inForce(event.at).find(
-            (policy) => holdsAt(policy, theWorld, place) && rules.some((rule) => policy.rules.has(rule))
-          )
-          return broken === undefined
-            ? undefined
-            : `Agent ${event.agent} in ${event.cluster} hears what policy ${broken.name} of ${broken.cluster} forbids.`
-        }
-        case "ClientConnected": {
-          const client = theWorld.clients.get(event.client)
-          if (client === undefined) return undefined
-          const broken = inForce(event.at).find((policy) => policy.cluster === client.home && refuses(policy, client))
-          return broken === undefined
-            ? undefined
-            : `${event.client} is connected, and policy ${broken.name} of ${broken.cluster} forbids it.`
-        }
-        case "ClientRefused": {
-          const name = groundless(named(event.message), event.at)
-          return name === undefined
-            ? undefined
-            : `${event.client} is refused by policy ${name}, which is gone: ${event.message}`
-        }
-        case "ClientEvent": {
-          const { event: what } = event
-          if (what._tag !== "Subscribed" || what.result._tag === "Ok") return undefined
-          const { error } = what.result
-          if (error._tag !== "ForbiddenWithReason") return undefined
-          const policy = error.policyName ?? undefined
-          if (error.reason === "" || policy === undefined)
-            return `${event.client} is refused port ${what.port} without a reason.`
-          const name = groundless([policy], event.at)
-          return name === undefined
-            ? undefined
-            : `${event.client} is refused port ${what.port} by policy ${name}, which is gone.`
-        }
-        default:
-          return undefined
-      }
+    const disturb = (): void => {
+      wellSince = undefined
     }
-    return {
-      on: (event) => {
-        switch (event._tag) {
-          case "Committed": {
-            const { after, before, ref } = event.commit
-            if (ref.plural !== mirrordClusterPolicies.plural) return undefined
-            const object = after ?? before
-            if (object === undefined) return undefined
-            const { name } = object.metadata
-            policies.set(`${event.cluster} ${name}`, {
-              cluster: event.cluster,
-              name,
-              rules: rulesOf(object),
-              target: asString(at(object, "spec", "targetPath")),
-              isForCopies: at(object, "spec", "appliesToCopyTargets") === true,
-              since: event.at,
-              isDeleted: after === undefined
-            })
-            return undefined
-          }
-          case "AgentHeard":
-          case "ClientConnected":
-          case "ClientRefused":
-          case "ClientEvent":
-            break
-          case "Fault":
-          case "Operator":
-            wellSince = undefined
-            return undefined
-          default:
-            if (policies.size === 0 || event.at < checkAt) return undefined
-            checkAt = event.at + checkInterval
-            wellSince = world().isWell ? (wellSince ?? event.at) : undefined
-            return undefined
-        }
-        if (policies.size === 0 || wellSince === undefined || event.at - wellSince < calm) return undefined
-        return world().isWell ? forbidden(event) : undefined
-      },
-      atRest: () => {
-        const theWorld = world()
-        const acting = inForce(theWorld.now).filter(({ cluster }) => !theWorld.cluster(cluster).host.isGone)
-        if (acting.length === 0) return []
-        return [...theWorld.clusters.values()].flatMap((cluster) =>
-          given(theWorld, cluster).flatMap(({ name, place, port, rules }) =>
-            acting.flatMap((policy) =>
-              holdsAt(policy, theWorld, place) && rules.some((rule) => policy.rules.has(rule))
-                ? [
-                    `Agent ${name} in ${cluster.name} gives port ${port}, which policy ${policy.name} of ` +
-                      `${policy.cluster} forbids.`
-                  ]
-                : []
-            )
-          )
-        )
+    /** Judges an event only after a quiet time in which nothing was wrong. */
+    const inCalm =
+      <E extends TimedEvent>(judge: (event: E) => string | undefined) =>
+      (event: E): string | undefined => {
+        const isCalm = !policies.isEmpty && wellSince !== undefined && event.at - wellSince >= calm
+        return isCalm && world().isWell ? judge(event) : undefined
       }
+    return {
+      each: ({ _tag, at: now }) => {
+        if (policies.isEmpty || now < checkAt || withoutALook.has(_tag)) return
+        checkAt = now + checkInterval
+        wellSince = world().isWell ? (wellSince ?? now) : undefined
+      },
+      on: {
+        Fault: disturb,
+        Operator: disturb,
+        Committed: (event) => policies.note(event),
+        AgentHeard: inCalm(({ agent: name, at: now, bytes, cluster: home }) => {
+          const rules = askedFor(bytes)
+          if (rules.length === 0) return undefined
+          const cluster = world().cluster(home)
+          const agent = cluster.kubelet.agents.find((one) => one.name === name)
+          const broken = policies.broken(now, world(), placeOf(world(), cluster, agent?.containerId), rules)
+          return broken === undefined
+            ? undefined
+            : `Agent ${name} in ${home} hears what policy ${broken.name} of ${broken.cluster} forbids.`
+        }),
+        ClientConnected: inCalm(({ at: now, client: name }) => {
+          const client = world().clients.get(name)
+          const broken = policies
+            .inForce(now)
+            .find((policy) => client !== undefined && policy.cluster === client.home && refuses(policy, client))
+          return broken === undefined
+            ? undefined
+            : `${name} is connected, and policy ${broken.name} of ${broken.cluster} forbids it.`
+        }),
+        ClientRefused: inCalm(({ at: now, client, message }) => {
+          const name = policies.groundless(named(message), now)
+          return name === undefined ? undefined : `${client} is refused by policy ${name}, which is gone: ${message}`
+        }),
+        ClientEvent: inCalm(({ at: now, client, event }) => {
+          if (event._tag !== "Subscribed" || event.result._tag === "Ok") return undefined
+          const { error } = event.result
+          if (error._tag !== "ForbiddenWithReason") return undefined
+          const what = `${client} is refused port ${event.port}`
+          const policy = error.policyName ?? undefined
+          if (error.reason === "" || policy === undefined) return `${what} without a reason.`
+          const name = policies.groundless([policy], now)
+          return name === undefined ? undefined : `${what} by policy ${name}, which is gone.`
+        })
+      },
+      atRest: () => givenAgainst(world(), policies.inForce(world().now))
     }
   }
 }

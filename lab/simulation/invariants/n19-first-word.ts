@@ -5,6 +5,7 @@
 
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
+import type { SimCluster } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
 import { conditionsOf, isChild, isLeaving, jobsOf } from "./session-objects.ts"
 
@@ -24,42 +25,33 @@ export const firstWord: Invariant = {
   begin: (world) => {
     /** By agent, the open connections on which it has said something. */
     const spoken = new Map<string, Set<number>>()
+    /** An agent of a session that has said nothing, on a connection that is open. */
+    const muteOf = (cluster: SimCluster, session: KubeObject) => {
+      const owned = jobsOf(cluster, session)
+      const all = cluster.server.objects.peekAll(pods)
+      const kept = new Set(world().network.connections.flatMap(({ isKept, what }) => (isKept() ? [what] : [])))
+      return cluster.kubelet.agents.find(({ agent, name }) => {
+        const isConnected = kept.has(`agent ${name}`) && agent.clients > 0
+        if (!isConnected || (spoken.get(`${cluster.name} ${name}`)?.size ?? 0) > 0) return false
+        return owned.has(all.find(({ metadata }) => metadata.name === name)?.metadata.labels?.["job-name"] ?? "")
+      })
+    }
     return {
-      on: (event) => {
-        switch (event._tag) {
-          case "AgentSaid": {
-            const key = `${event.cluster} ${event.agent}`
-            const connections = spoken.get(key)
-            if (connections === undefined) spoken.set(key, new Set([event.connection]))
-            else connections.add(event.connection)
-            return undefined
-          }
-          case "AgentDisconnected":
-            spoken.get(`${event.cluster} ${event.agent}`)?.delete(event.connection)
-            return undefined
-          case "Committed": {
-            const { after, before } = event.commit
-            if (after === undefined || !isChild(event.commit) || !saysReady(after)) return undefined
-            if (saysReady(before) || wasSilent(before)) return undefined
-            const cluster = world().cluster(event.cluster)
-            const owned = jobsOf(cluster, after)
-            const kept = new Set(world().network.connections.flatMap(({ isKept, what }) => (isKept() ? [what] : [])))
-            const mute = cluster.kubelet.agents.find(
-              ({ agent, name }) =>
-                kept.has(`agent ${name}`) &&
-                agent.clients > 0 &&
-                (spoken.get(`${event.cluster} ${name}`)?.size ?? 0) === 0 &&
-                owned.has(
-                  cluster.server.objects.peekAll(pods).find(({ metadata }) => metadata.name === name)?.metadata
-                    .labels?.["job-name"] ?? ""
-                )
-            )
-            return mute === undefined
-              ? undefined
-              : `${after.metadata.name} in ${event.cluster} becomes Ready, and its agent ${mute.name} has said nothing.`
-          }
-          default:
-            return undefined
+      on: {
+        AgentSaid: ({ agent, cluster, connection }) => {
+          const key = `${cluster} ${agent}`
+          spoken.set(key, (spoken.get(key) ?? new Set()).add(connection))
+        },
+        AgentDisconnected: ({ agent, cluster, connection }) =>
+          void spoken.get(`${cluster} ${agent}`)?.delete(connection),
+        Committed: ({ cluster, commit }) => {
+          const { after, before } = commit
+          if (after === undefined || !isChild(commit) || !saysReady(after)) return undefined
+          if (saysReady(before) || wasSilent(before)) return undefined
+          const mute = muteOf(world().cluster(cluster), after)
+          return mute === undefined
+            ? undefined
+            : `${after.metadata.name} in ${cluster} becomes Ready, and its agent ${mute.name} has said nothing.`
         }
       }
     }

@@ -20,23 +20,30 @@ export const tokensInTime: Invariant = {
     let unwellAt = -Infinity
     /** Clusters that have refused an operator since a fault, and never known it again. */
     const explainedBy = new Set<string>()
+    const doubt = (): void => {
+      isDoubtful = true
+    }
     return {
-      on: (event) => {
-        if (event._tag === "Fault" || event._tag === "Operator" || event._tag === "Step") isDoubtful = true
-        if (event._tag === "Fault") unwellAt = event.at
-        if (event._tag !== "Answered" || !world().cluster(event.call.to).tokens.isPlanned) return undefined
-        if (isDoubtful && event.at - lookedAt >= lookEvery) {
-          lookedAt = event.at
-          isDoubtful = !world().isWell
-          if (isDoubtful) unwellAt = event.at
+      on: {
+        Step: doubt,
+        Operator: doubt,
+        Fault: ({ at }) => {
+          doubt()
+          unwellAt = at
+        },
+        Answered: ({ at, call: { operator, resource, to, verb }, outcome }) => {
+          if (!world().cluster(to).tokens.isPlanned) return undefined
+          if (isDoubtful && at - lookedAt >= lookEvery) {
+            lookedAt = at
+            isDoubtful = !world().isWell
+            if (isDoubtful) unwellAt = at
+          }
+          if (outcome === "ok") explainedBy.delete(to)
+          if (outcome !== "Unauthorized" || explainedBy.has(to)) return undefined
+          if (at - unwellAt > explained)
+            return `${to} does not know the operator of ${operator}, which asks to ${verb} ${resource}.`
+          explainedBy.add(to)
         }
-        const { operator, resource, to, verb } = event.call
-        if (event.outcome === "ok") explainedBy.delete(to)
-        if (event.outcome !== "Unauthorized" || explainedBy.has(to)) return undefined
-        if (event.at - unwellAt > explained)
-          return `${to} does not know the operator of ${operator}, which asks to ${verb} ${resource}.`
-        explainedBy.add(to)
-        return undefined
       }
     }
   }

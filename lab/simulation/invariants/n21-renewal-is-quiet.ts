@@ -19,19 +19,19 @@ export const renewalIsQuiet: Invariant = {
     const grantedAt = new Map<string, number>()
     const trouble = new LastTrouble(world)
     return {
-      on: (event) => {
-        trouble.on(event)
-        if (event._tag === "Answered" && isOfKind(event.call, "tokens") && event.outcome === "ok")
-          grantedAt.set(event.call.to, event.at)
-        if (event._tag !== "Called") return undefined
-        const { operator, resource, to, verb } = event.call
-        if (verb !== "list" || resource !== mirrordClusterSessions.plural || operator === to) return undefined
-        const since = event.at - (grantedAt.get(to) ?? -Infinity)
-        // A cluster that was lost, or an operator that has just started, lists for other reasons.
-        const isCaused = since < soon && event.at - trouble.at > 120_000
-        return isCaused
-          ? `The operator of ${operator} lists ${resource} in ${to} ${since} ms after its token.`
-          : undefined
+      each: (event) => trouble.on(event),
+      on: {
+        Answered: ({ at, call, outcome }) => {
+          if (isOfKind(call, "tokens") && outcome === "ok") grantedAt.set(call.to, at)
+        },
+        Called: ({ at, call: { operator, resource, to, verb } }) => {
+          if (verb !== "list" || resource !== mirrordClusterSessions.plural || operator === to) return undefined
+          const since = at - (grantedAt.get(to) ?? -Infinity)
+          // A cluster that was lost, or an operator that has just started, lists for other reasons.
+          return since < soon && at - trouble.at > 120_000
+            ? `The operator of ${operator} lists ${resource} in ${to} ${since} ms after its token.`
+            : undefined
+        }
       }
     }
   }

@@ -21,16 +21,18 @@ export const renewalsAreSpread: Invariant = {
     const asked = new Map<string, Map<string, number>>()
     const trouble = new LastTrouble(world)
     return {
-      on: (event) => {
-        trouble.on(event)
-        if (event._tag !== "Called" || !isOfKind(event.call, "tokens")) return undefined
-        const { operator, to } = event.call
-        const members = asked.get(operator) ?? new Map<string, number>()
-        asked.set(operator, members.set(to, event.at))
-        const now = [...members].filter(([, at]) => event.at - at <= atOnce).map(([member]) => member)
-        return now.length >= tooMany && event.at - trouble.at > afterTrouble
-          ? `The operator of ${operator} asks for the tokens of ${now.join(", ")} within ${atOnce} ms.`
-          : undefined
+      each: (event) => trouble.on(event),
+      on: {
+        Called: ({ at: now, call }) => {
+          if (!isOfKind(call, "tokens")) return undefined
+          const { operator, to } = call
+          const members = asked.get(operator) ?? new Map<string, number>()
+          asked.set(operator, members.set(to, now))
+          const together = [...members].filter(([, at]) => now - at <= atOnce).map(([member]) => member)
+          return together.length >= tooMany && now - trouble.at > afterTrouble
+            ? `The operator of ${operator} asks for the tokens of ${together.join(", ")} within ${atOnce} ms.`
+            : undefined
+        }
       }
     }
   }

@@ -32,16 +32,16 @@ export const oneOwnerActs: Invariant = {
   id: "N23",
   sentence: "Where members are shared among replicas, only a member's owner reports on it and renews its token.",
   begin: (world) => ({
-    on: (event) => {
-      if (event._tag !== "Called" || !isSharded(world())) return undefined
-      const member = ownedMember(world(), event.call)
-      if (member === undefined) return undefined
-      const caller = world().primary.host.replicas.find(({ process }) => process?.name === event.process)
-      const owner = namedOwner(world(), member)
-      return caller?.pod !== undefined && caller.pod.name === owner
-        ? undefined
-        : `${event.process} calls ${event.call.verb} ${event.call.resource} for ${member}, which ` +
-            `${owner ?? "nobody"} owns.`
+    on: {
+      Called: ({ call, process }) => {
+        const member = isSharded(world()) ? ownedMember(world(), call) : undefined
+        if (member === undefined) return undefined
+        const caller = world().primary.host.replicas.find((replica) => replica.process?.name === process)
+        const owner = namedOwner(world(), member)
+        return caller?.pod !== undefined && caller.pod.name === owner
+          ? undefined
+          : `${process} calls ${call.verb} ${call.resource} for ${member}, which ${owner ?? "nobody"} owns.`
+      }
     }
   })
 }

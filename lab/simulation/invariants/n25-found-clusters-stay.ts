@@ -16,21 +16,23 @@ export const foundClustersStay: Invariant = {
     const changedAt = new Map<string, number>()
     const was = new Map<string, boolean>()
     return {
-      on: (event) => {
-        if (event._tag === "Fault")
+      on: {
+        Fault: ({ at }) => {
           for (const name of Object.keys(world().plan.members)) {
             const is = world().authors.isProvided(name)
-            if (was.get(name) !== is) changedAt.set(name, event.at)
+            if (was.get(name) !== is) changedAt.set(name, at)
             was.set(name, is)
           }
-        if (event._tag !== "Log" || event.line.message !== "cluster leaves the fleet") return undefined
-        const cluster = String(event.line.details["cluster"])
-        const { authors } = world()
-        // The story's act is told before it is done.
-        const isRecent = event.at - (changedAt.get(cluster) ?? -Infinity) < isOld
-        return authors.isProvided(cluster) && !isRecent
-          ? `${event.process} lets ${cluster} leave the fleet, which its provider names.`
-          : undefined
+        },
+        Log: ({ at, line, process }) => {
+          if (line.message !== "cluster leaves the fleet") return undefined
+          const cluster = String(line.details["cluster"])
+          // The story's act is told before it is done.
+          const isRecent = at - (changedAt.get(cluster) ?? -Infinity) < isOld
+          return world().authors.isProvided(cluster) && !isRecent
+            ? `${process} lets ${cluster} leave the fleet, which its provider names.`
+            : undefined
+        }
       }
     }
   }

@@ -16,23 +16,29 @@ export const lastCredentialsServe: Invariant = {
     /** When the primary's processes, or its connections to the clusters, were last made again. */
     let startedAt = -Infinity
     return {
-      on: (event) => {
-        if (event._tag === "Operator" && event.cluster === world().plan.primary) startedAt = event.at
+      on: {
+        Operator: ({ at, cluster }) => {
+          if (cluster === world().plan.primary) startedAt = at
+        },
         // A cluster at another address is engaged again.
-        if (event._tag === "Step" && event.text.startsWith("configure ")) startedAt = event.at
-        if (event._tag !== "Committed" || !isParent(event.commit)) return undefined
-        const { after, before } = event.commit
-        const known = new Map(before === undefined ? [] : recordedChildren(before))
-        const lost = (after === undefined ? [] : recordedChildren(after)).find(
-          ([cluster, { error }]) =>
-            isWithout.test(error ?? "") &&
-            // A parent may still say what it has said before.
-            known.get(cluster)?.error !== error &&
-            world().clusters.get(cluster)?.tokens.servesSince(startedAt) === true
-        )
-        return lost === undefined
-          ? undefined
-          : `${lost[0]} is lost although its last credentials are good: ${lost[1].error}.`
+        Step: ({ at, text }) => {
+          if (text.startsWith("configure ")) startedAt = at
+        },
+        Committed: ({ commit }) => {
+          if (!isParent(commit)) return undefined
+          const { after, before } = commit
+          const known = new Map(before === undefined ? [] : recordedChildren(before))
+          const lost = (after === undefined ? [] : recordedChildren(after)).find(
+            ([cluster, { error }]) =>
+              isWithout.test(error ?? "") &&
+              // A parent may still say what it has said before.
+              known.get(cluster)?.error !== error &&
+              world().clusters.get(cluster)?.tokens.servesSince(startedAt) === true
+          )
+          return lost === undefined
+            ? undefined
+            : `${lost[0]} is lost although its last credentials are good: ${lost[1].error}.`
+        }
       }
     }
   }

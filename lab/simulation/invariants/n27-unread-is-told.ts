@@ -37,33 +37,38 @@ export const unreadIsTold: Invariant = {
     /** The processes of the calls that are not answered. */
     const callers = new Map<string, string>()
     const failing = new Map<string, Failing>()
+    const tell = (isMeant: (key: string) => boolean): void => {
+      for (const [key, known] of failing) if (isMeant(key)) known.isTold = true
+    }
+    const isFollowed = (call: PortCall): boolean => call.verb === "list" && call.index >= 0 && !isAskedOnce(call)
     return {
-      on: (event) => {
-        if (event._tag === "Log" && event.line.message === "a collection cannot be read") {
-          const { cluster, resource } = event.line.details
-          const known = failing.get(`${event.process} ${String(cluster)} ${String(resource)}`)
-          if (known !== undefined) known.isTold = true
+      on: {
+        Log: ({ line: { details, message }, process }) => {
+          if (message === "a collection cannot be read")
+            tell((key) => key === `${process} ${String(details["cluster"])} ${String(details["resource"])}`)
+          if (areNotKnown.test(message))
+            tell((key) => key.startsWith(`${process} `) && foundBy.some((kind) => key.endsWith(kind)))
+        },
+        Called: ({ call, process }) => {
+          if (isFollowed(call)) callers.set(`${call.operator} ${call.index}`, process)
+        },
+        Answered: ({ at, call, outcome }) => {
+          if (!isFollowed(call)) return undefined
+          const { group, index, operator, resource, to } = call
+          const process = callers.get(`${operator} ${index}`) ?? ""
+          callers.delete(`${operator} ${index}`)
+          const name = group === "" ? resource : `${resource}.${group}`
+          const key = `${process} ${to} ${name}`
+          if (outcome === "ok") return void failing.delete(key)
+          const known = failing.get(key) ?? { since: at, isTold: false, isDue: false }
+          failing.set(key, known)
+          const wasDue = known.isDue
+          known.isDue = at - known.since >= toldWithin
+          const seconds = Math.round((at - known.since) / 1_000)
+          return wasDue && !known.isTold
+            ? `${process} cannot list ${name} of ${to} for ${seconds} s, and its log does not say so.`
+            : undefined
         }
-        if (event._tag === "Log" && areNotKnown.test(event.line.message))
-          for (const [key, known] of failing)
-            if (key.startsWith(`${event.process} `) && foundBy.some((kind) => key.endsWith(kind))) known.isTold = true
-        if (event._tag !== "Called" && event._tag !== "Answered") return undefined
-        const { group, index, operator, resource, to, verb } = event.call
-        if (verb !== "list" || index < 0 || isAskedOnce(event.call)) return undefined
-        if (event._tag === "Called") return void callers.set(`${operator} ${index}`, event.process)
-        const process = callers.get(`${operator} ${index}`) ?? ""
-        callers.delete(`${operator} ${index}`)
-        const name = group === "" ? resource : `${resource}.${group}`
-        const key = `${process} ${to} ${name}`
-        if (event.outcome === "ok") return void failing.delete(key)
-        const known = failing.get(key) ?? { since: event.at, isTold: false, isDue: false }
-        failing.set(key, known)
-        const wasDue = known.isDue
-        known.isDue = event.at - known.since >= toldWithin
-        return wasDue && !known.isTold
-          ? `${process} cannot list ${name} of ${to} for ${Math.round((event.at - known.since) / 1_000)} s, and its ` +
-              "log does not say so."
-          : undefined
       }
     }
   }

@@ -17,11 +17,10 @@ export const oneRouterEpoch: Invariant = {
     /** By session: the newest epoch that an agent heard of, and since when. */
     const newest = new Map<bigint, { readonly epoch: number; readonly since: number }>()
     return {
-      on: (event) => {
+      each: (event) => {
         const passed = traffic.take(event)
-        if (passed?._tag !== "AgentHeard") return undefined
-        const served = traffic.servedBy(passed.agent)
-        if (served === undefined) return undefined
+        const served = passed?._tag === "AgentHeard" ? traffic.servedBy(passed.agent) : undefined
+        if (passed?._tag !== "AgentHeard" || served === undefined) return undefined
         const { client, connection, epoch, sessionId } = served
         const known = newest.get(sessionId)
         if (known === undefined || known.epoch < epoch) newest.set(sessionId, { epoch, since: event.at })

@@ -33,7 +33,7 @@ export const statefulToDefaultOnce: Invariant = {
   begin: (world) => {
     const traffic = statefulTraffic(world)
     return {
-      on: (event) => {
+      each: (event) => {
         const passed = traffic.take(event)
         if (passed?._tag !== "AgentHeard") return undefined
         const { agent, before } = passed

@@ -59,102 +59,125 @@ interface Origin {
   known: string | undefined
 }
 
+/** All ids that begin with a connection. */
+const forget = (ids: Map<string, unknown> | Set<string>, connection: number): void => {
+  for (const key of ids.keys()) if (key.startsWith(`${connection} `)) ids.delete(key)
+}
+
+/** Follows ids from the agents that allocate them to the clients that hear of them, and back. */
+class Ids {
+  /** By content: what agents opened, until it is certain which client heard of it. */
+  readonly #opened = new Map<string, ReadonlyArray<Origin>>()
+  readonly #origins = new Map<string, Origin>()
+  /** By client connection, channel and id. */
+  readonly #owners = new Map<string, ReadonlyArray<Origin>>()
+  readonly #closed = new Set<string>()
+  /**
+   * Client ids that were said in a message towards the agents. They are kept, because the last messages may arrive
+   * after the connection's end.
+   */
+  readonly #used = new Set<string>()
+
+  /** An agent opens something. */
+  open(content: string, origin: Omit<Origin, "known">): void {
+    const made: Origin = { ...origin, known: this.#origins.get(origin.key)?.known }
+    this.#origins.set(origin.key, made)
+    this.#opened.set(content, [...(this.#opened.get(content) ?? []), made])
+  }
+
+  close(key: string): void {
+    this.#closed.add(key)
+  }
+
+  use(key: string): void {
+    this.#used.add(key)
+  }
+
+  /** A client hears of something that an agent has opened. */
+  hear(
+    client: string,
+    key: string,
+    { content, id }: { readonly content: string; readonly id: bigint }
+  ): string | undefined {
+    if (this.#closed.has(key))
+      return `${client} is told of a new connection ${id}, an id that was used and closed before.`
+    const same = this.#opened.get(content) ?? []
+    const known = this.#owners.get(key)
+    const possible =
+      known === undefined
+        ? same.filter((origin) => origin.known === undefined || origin.known === key)
+        : same.filter((origin) => known.some((owner) => owner.key === origin.key))
+    const [first] = possible
+    if (first === undefined) {
+      return known === undefined
+        ? `${client} is told of connection ${id}, which no agent opened.`
+        : `${client} is told of a request on connection ${id}, but not by its owner ` +
+            `${known.map(({ agent, cluster }) => `${agent} in ${cluster}`).join(" or ")}.`
+    }
+    this.#owners.set(key, possible)
+    if (possible.length > 1) return undefined
+    first.known = key
+    const rest = same.filter((origin) => origin !== first)
+    if (rest.length === 0) this.#opened.delete(content)
+    else this.#opened.set(content, rest)
+    return undefined
+  }
+
+  /** An agent hears a message on a connection. */
+  answer(where: string, key: string, { id, isAnswer }: { readonly id: bigint; readonly isAnswer: boolean }) {
+    const origin = this.#origins.get(key)
+    if (origin === undefined) return `The ${where} hears of connection ${id}, which it never opened.`
+    return !isAnswer || origin.known === undefined || this.#used.has(origin.known)
+      ? undefined
+      : `The ${where} hears an answer on connection ${id} that its client did not give.`
+  }
+
+  loseClient(connection: number): void {
+    forget(this.#owners, connection)
+    forget(this.#closed, connection)
+  }
+
+  /** The last messages may still be on their way to the client, so what was opened stays. */
+  loseAgent(connection: number): void {
+    forget(this.#origins, connection)
+  }
+}
+
 export const oneOwnerPerId: Invariant = {
   id: "S3",
   sentence: "A connection id that a client sees means one connection of one agent for its whole life.",
   begin: () => {
-    /** By content: what agents opened, until it is certain which client heard of it. */
-    const opened = new Map<string, Array<Origin>>()
-    const origins = new Map<string, Origin>()
-    /** By client connection, channel and id. */
-    const owners = new Map<string, ReadonlyArray<Origin>>()
-    const closed = new Set<string>()
-    /**
-     * Client ids that were said in a message towards the agents. They are kept, because the last messages may arrive
-     * after the connection's end.
-     */
-    const used = new Set<string>()
+    const ids = new Ids()
+    const keyOf = (connection: number, { channel, id }: { readonly channel: string; readonly id: bigint }): string =>
+      `${connection} ${channel} ${id}`
     return {
-      on: (event) => {
-        switch (event._tag) {
-          case "AgentSaid": {
-            const incoming = readDaemon(event.bytes)
-            if (incoming?.content === undefined) return undefined
-            const key = `${event.connection} ${incoming.channel} ${incoming.id}`
-            const origin: Origin = { cluster: event.cluster, agent: event.agent, key, known: origins.get(key)?.known }
-            origins.set(key, origin)
-            const same = opened.get(incoming.content)
-            if (same === undefined) opened.set(incoming.content, [origin])
-            else same.push(origin)
-            return undefined
-          }
-          case "ClientHeard": {
-            const incoming = readDaemon(event.bytes)
-            if (incoming === undefined) return undefined
-            const key = `${event.connection} ${incoming.channel} ${incoming.id}`
-            if (incoming.content === undefined) {
-              if (peekDaemon(event.bytes) === `${incoming.channel}.Close`) closed.add(key)
-              return undefined
-            }
-            if (closed.has(key))
-              return (
-                `${event.client} is told of a new connection ${incoming.id}, ` +
-                "an id that was used and closed before."
-              )
-            const same = opened.get(incoming.content) ?? []
-            const known = owners.get(key)
-            const possible =
-              known === undefined
-                ? same.filter((origin) => origin.known === undefined || origin.known === key)
-                : same.filter((origin) => known.some((owner) => owner.key === origin.key))
-            const [first] = possible
-            if (first === undefined) {
-              return known === undefined
-                ? `${event.client} is told of connection ${incoming.id}, which no agent opened.`
-                : `${event.client} is told of a request on connection ${incoming.id}, but not by its owner ` +
-                    `${known.map(({ agent, cluster }) => `${agent} in ${cluster}`).join(" or ")}.`
-            }
-            owners.set(key, possible)
-            if (possible.length > 1) return undefined
-            first.known = key
-            const rest = same.filter((origin) => origin !== first)
-            if (rest.length === 0) opened.delete(incoming.content)
-            else opened.set(incoming.content, rest)
-            return undefined
-          }
-          case "ClientSaid": {
-            const addressed = readClient(event.bytes)
-            if (addressed !== undefined) used.add(`${event.connection} ${addressed.channel} ${addressed.id}`)
-            return undefined
-          }
-          case "AgentHeard": {
-            const addressed = readClient(event.bytes)
-            if (addressed === undefined) return undefined
-            const origin = origins.get(`${event.connection} ${addressed.channel} ${addressed.id}`)
-            const where = `agent ${event.agent} in ${event.cluster}`
-            if (origin === undefined) return `The ${where} hears of connection ${addressed.id}, which it never opened.`
-            const isAnswer =
-              addressed.channel === "TcpSteal" && peekClient(event.bytes) !== "TcpSteal.ConnectionUnsubscribe"
-            if (origin.known === undefined || !isAnswer) return undefined
-            return used.has(origin.known)
-              ? undefined
-              : `The ${where} hears an answer on connection ${addressed.id} that its client did not give.`
-          }
-          case "ClientLost": {
-            const prefix = `${event.connection} `
-            for (const key of owners.keys()) if (key.startsWith(prefix)) owners.delete(key)
-            for (const key of closed) if (key.startsWith(prefix)) closed.delete(key)
-            return undefined
-          }
-          case "AgentDisconnected": {
-            const prefix = `${event.connection} `
-            for (const key of origins.keys()) if (key.startsWith(prefix)) origins.delete(key)
-            // The last messages may still be on their way to the client, so `opened` stays.
-            return undefined
-          }
-          default:
-            return undefined
-        }
+      on: {
+        AgentSaid: ({ agent, bytes, cluster, connection }) => {
+          const incoming = readDaemon(bytes)
+          if (incoming?.content !== undefined)
+            ids.open(incoming.content, { cluster, agent, key: keyOf(connection, incoming) })
+        },
+        ClientHeard: ({ bytes, client, connection }) => {
+          const incoming = readDaemon(bytes)
+          if (incoming === undefined) return undefined
+          const { channel, content, id } = incoming
+          const key = keyOf(connection, incoming)
+          if (content !== undefined) return ids.hear(client, key, { content, id })
+          return peekDaemon(bytes) === `${channel}.Close` ? ids.close(key) : undefined
+        },
+        ClientSaid: ({ bytes, connection }) => {
+          const addressed = readClient(bytes)
+          if (addressed !== undefined) ids.use(keyOf(connection, addressed))
+        },
+        AgentHeard: ({ agent, bytes, cluster, connection }) => {
+          const addressed = readClient(bytes)
+          if (addressed === undefined) return undefined
+          const isAnswer = addressed.channel === "TcpSteal" && peekClient(bytes) !== "TcpSteal.ConnectionUnsubscribe"
+          const { id } = addressed
+          return ids.answer(`agent ${agent} in ${cluster}`, keyOf(connection, addressed), { id, isAnswer })
+        },
+        ClientLost: ({ connection }) => ids.loseClient(connection),
+        AgentDisconnected: ({ connection }) => ids.loseAgent(connection)
       }
     }
   }

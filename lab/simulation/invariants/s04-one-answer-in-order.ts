@@ -80,53 +80,39 @@ export const oneAnswerInOrder: Invariant = {
     const traffic = statefulTraffic(world)
     const counts = new Map<number, Count>()
     return {
-      on: (event) => {
+      each: (event) => {
         const passed = traffic.take(event)
-        switch (event._tag) {
-          case "ClientConnected":
-            counts.set(event.connection, { client: event.client, owed: new Map(), open: true })
-            return undefined
-          case "ClientLost": {
-            const count = counts.get(event.connection)
-            if (count !== undefined) count.open = false
-            return undefined
-          }
-          case "ClientEnded":
-            for (const count of counts.values()) if (count.client === event.client) count.open = false
-            return undefined
-          case "ClientSaid": {
-            const kind = requestKind(event.bytes)
-            const count = counts.get(event.connection)
-            if (kind === undefined || count === undefined) return undefined
-            const owed = count.owed.get(kind)
-            if (owed === undefined) count.owed.set(kind, { count: 1, since: event.at })
-            else {
-              if (owed.count === 0) owed.since = event.at
-              owed.count++
-            }
-            return undefined
-          }
-          case "ClientHeard": {
-            if (passed?._tag === "ClientHeard") {
-              const { client } = passed
-              const servers = [...(traffic.servers.get(client.connection) ?? [])]
-              if (!servers.some(({ said }) => client.heard.isStartOf(said))) {
-                return (
-                  `Answer ${client.heard.length} that ${client.client} hears is not what the default agent said as ` +
-                  `its number ${client.heard.length}.`
-                )
-              }
-            }
-            const kind = answerKind(event.bytes)
-            if (kind === undefined) return undefined
-            const owed = counts.get(event.connection)?.owed.get(kind)
-            if (owed === undefined || owed.count === 0) return `${event.client} hears a surplus answer to a ${kind}.`
-            owed.count--
-            owed.since = event.at
-            return undefined
-          }
-          default:
-            return undefined
+        if (passed?._tag !== "ClientHeard") return undefined
+        const { client, connection, heard } = passed.client
+        return [...(traffic.servers.get(connection) ?? [])].some(({ said }) => heard.isStartOf(said))
+          ? undefined
+          : `Answer ${heard.length} that ${client} hears is not what the default agent said as its number ` +
+              `${heard.length}.`
+      },
+      on: {
+        ClientConnected: ({ client, connection }) =>
+          void counts.set(connection, { client, owed: new Map(), open: true }),
+        ClientLost: ({ connection }) => {
+          const count = counts.get(connection)
+          if (count !== undefined) count.open = false
+        },
+        ClientEnded: ({ client }) => {
+          for (const count of counts.values()) if (count.client === client) count.open = false
+        },
+        ClientSaid: ({ at, bytes, connection }) => {
+          const kind = requestKind(bytes)
+          const owed = counts.get(connection)?.owed
+          if (kind === undefined || owed === undefined) return
+          const { count, since } = owed.get(kind) ?? { count: 0, since: at }
+          owed.set(kind, { count: count + 1, since: count === 0 ? at : since })
+        },
+        ClientHeard: ({ at, bytes, client, connection }) => {
+          const kind = answerKind(bytes)
+          if (kind === undefined) return undefined
+          const owed = counts.get(connection)?.owed.get(kind)
+          if (owed === undefined || owed.count === 0) return `${client} hears a surplus answer to a ${kind}.`
+          owed.count--
+          owed.since = at
         }
       },
       atRest: (moment) => {

@@ -17,26 +17,23 @@ export const childAfterParent: Invariant = {
     /** Everything that a parent's status ever named, by the parent's uid, cluster and child. */
     const recorded = new Set<string>()
     return {
-      on: (event) => {
-        if (event._tag !== "Committed") return undefined
-        const { commit } = event
-        const { after } = commit
-        if (after === undefined) return undefined
-        if (isParent(commit)) {
-          for (const [cluster, { sessionName }] of recordedChildren(after))
-            recorded.add(`${after.metadata.uid} ${cluster} ${sessionName}`)
-          return undefined
+      on: {
+        Committed: ({ cluster, commit }) => {
+          const { after, before } = commit
+          if (after === undefined) return undefined
+          if (isParent(commit))
+            for (const [child, { sessionName }] of recordedChildren(after))
+              recorded.add(`${after.metadata.uid} ${child} ${sessionName}`)
+          const parent = isChild(commit) && before === undefined ? parentNameOf(after) : undefined
+          if (parent === undefined) return undefined
+          const { name } = after.metadata
+          const wanted = childName(parent, clusterName(cluster), sha256Hex)
+          if (name !== wanted) return `In ${cluster} the child of ${parent} is called ${name}, not ${wanted}.`
+          const uid = parentUidOf(after)
+          if (uid === undefined) return `The child ${name} in ${cluster} does not say which parent made it.`
+          if (recorded.has(`${uid} ${cluster} ${name}`)) return undefined
+          return `The child ${name} was created in ${cluster}, but no status of ${parent} (${uid}) ever named it.`
         }
-        if (!isChild(commit) || commit.before !== undefined) return undefined
-        const parent = parentNameOf(after)
-        if (parent === undefined) return undefined
-        const { name } = after.metadata
-        const wanted = childName(parent, clusterName(event.cluster), sha256Hex)
-        if (name !== wanted) return `In ${event.cluster} the child of ${parent} is called ${name}, not ${wanted}.`
-        const uid = parentUidOf(after)
-        if (uid === undefined) return `The child ${name} in ${event.cluster} does not say which parent made it.`
-        if (recorded.has(`${uid} ${event.cluster} ${name}`)) return undefined
-        return `The child ${name} was created in ${event.cluster}, but no status of ${parent} (${uid}) ever named it.`
       }
     }
   }

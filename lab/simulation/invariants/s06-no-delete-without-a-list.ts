@@ -10,7 +10,7 @@ import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirro
 import { parentNameOf } from "../../../src/domain/sessions/child-owner.ts"
 import type { PortCall } from "../world/world-event.ts"
 import type { World } from "../world/world.ts"
-import type { Invariant } from "./invariant.ts"
+import type { EventOf, Invariant } from "./invariant.ts"
 import { isLeaving, parentStatus, parentUidOf } from "./session-objects.ts"
 
 /** The object that a delete is meant for alone. */
@@ -50,48 +50,48 @@ export const noDeleteWithoutAList: Invariant = {
     /** Reads without an answer yet, by operator and number. */
     const asked = new Map<string, string>()
     let isMeddled = false
+    const isRead = ({ call, process }: EventOf<"Called">): boolean => {
+      const { name, operator, resource, to } = call
+      const has = (what: string): boolean => read.has(`${process} ${to} ${what}`)
+      // The files of migrations have the name of their Job.
+      if (resource === configMaps.plural && has(jobs.plural)) return true
+      // Replicas that share members tell their leader what they see, and the server lets nothing but that be deleted.
+      const isReported = world().plan.sharding && uidOf(call) !== undefined
+      return (isReported && listed.has(`${operator} ${to} ${resource}`)) || has(resource) || has(`${resource} ${name}`)
+    }
     return {
-      on: (event) => {
+      on: {
         // The operator cannot know what a person wrote into a status while its watch was silent.
-        if (event._tag === "Fault" && event.text.startsWith("somebody does kubectl garbage-status to parent"))
-          isMeddled = true
-        if (event._tag === "Answered") {
-          const { call, outcome } = event
-          if (call.verb !== "list" && call.verb !== "get") return undefined
-          const key = `${call.operator} ${call.index}`
+        Fault: ({ text }) => {
+          isMeddled ||= text.startsWith("somebody does kubectl garbage-status to parent")
+        },
+        Answered: ({ call: { index, operator, resource, to, verb }, outcome }) => {
+          if (verb !== "list" && verb !== "get") return
+          const key = `${operator} ${index}`
           const what = asked.get(key)
           if (what !== undefined && outcome === "ok") read.add(what)
-          if (call.verb === "list" && outcome === "ok") listed.add(`${call.operator} ${call.to} ${call.resource}`)
+          if (verb === "list" && outcome === "ok") listed.add(`${operator} ${to} ${resource}`)
           asked.delete(key)
-          return undefined
+        },
+        Called: (event) => {
+          const { call, process } = event
+          const { index, name, operator, resource, to, verb } = call
+          const collection = `${process} ${to} ${resource}`
+          if (verb === "list" || verb === "get")
+            asked.set(`${operator} ${index}`, verb === "list" ? collection : `${collection} ${name}`)
+          if (verb !== "delete") return undefined
+          const isPrimarys = operator === world().plan.primary && to !== operator
+          // The end of a parent ends its children, even children that the primary cannot see.
+          const parents = `${process} ${operator} ${mirrordMultiClusterSessions.plural}`
+          if (isPrimarys && read.has(parents) && isEnding(world(), call)) return undefined
+          if (!isRead(event))
+            return `${process} deletes ${resource} ${name} in ${to}, but has read neither it nor a list.`
+          const isOfChild = isPrimarys && resource === mirrordClusterSessions.plural
+          const parent = isOfChild && !isMeddled ? wanted(world(), call) : undefined
+          return parent === undefined
+            ? undefined
+            : `${process} deletes ${name} in ${to}, which its parent ${parent} still wants.`
         }
-        if (event._tag !== "Called") return undefined
-        const { call, process } = event
-        const collection = `${process} ${call.to} ${call.resource}`
-        if (call.verb === "list" || call.verb === "get") {
-          asked.set(`${call.operator} ${call.index}`, call.verb === "list" ? collection : `${collection} ${call.name}`)
-          return undefined
-        }
-        if (call.verb !== "delete") return undefined
-        const isPrimarys = call.operator === world().plan.primary && call.to !== call.operator
-        const parents = `${process} ${call.operator} ${mirrordMultiClusterSessions.plural}`
-        // The end of a parent ends its children, even children that the primary cannot see.
-        if (isPrimarys && read.has(parents) && isEnding(world(), call)) return undefined
-        // The files of migrations have the name of their Job.
-        if (call.resource === configMaps.plural && read.has(`${process} ${call.to} ${jobs.plural}`)) return undefined
-        // Replicas that share members tell their leader what they see, and the server lets nothing but that be deleted.
-        const isReported =
-          world().plan.sharding &&
-          uidOf(call) !== undefined &&
-          listed.has(`${call.operator} ${call.to} ${call.resource}`)
-        if (!isReported && !read.has(collection) && !read.has(`${collection} ${call.name}`)) {
-          return `${process} deletes ${call.resource} ${call.name} in ${call.to}, but has read neither it nor a list.`
-        }
-        if (!isPrimarys || call.resource !== mirrordClusterSessions.plural) return undefined
-        const parent = isMeddled ? undefined : wanted(world(), call)
-        return parent === undefined
-          ? undefined
-          : `${process} deletes ${call.name} in ${call.to}, which its parent ${parent} still wants.`
       }
     }
   }

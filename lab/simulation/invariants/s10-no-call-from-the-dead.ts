@@ -15,10 +15,9 @@ export const noCallFromTheDead: Invariant = {
     const replicas = new Map<string, string>()
     const paused = new Set<string>()
     return {
-      on: (event) => {
-        if (event._tag === "Operator") {
-          const { change, process, replica } = event
-          const cluster = replica === undefined ? event.cluster : `${event.cluster} ${replica}`
+      on: {
+        Operator: ({ change, cluster: home, process, replica }) => {
+          const cluster = replica === undefined ? home : `${home} ${replica}`
           replicas.set(process, cluster)
           if (change === "started") {
             const before = current.get(cluster)
@@ -28,18 +27,13 @@ export const noCallFromTheDead: Invariant = {
           if (change === "paused") paused.add(process)
           else if (change === "resumed") paused.delete(process)
           else if (current.get(cluster) === process) current.delete(cluster)
-          return undefined
+        },
+        Called: ({ call: { name, operator, resource, to, verb }, process }) => {
+          const alive = current.get(replicas.get(process) ?? operator)
+          const calls = `${process} calls ${`${verb} ${resource} ${name}`.trimEnd()} in ${to}`
+          if (alive !== process) return `${calls}, but ${alive ?? "nobody"} is the operator of ${operator} now.`
+          return paused.has(process) ? `${calls} while it is paused.` : undefined
         }
-        if (event._tag !== "Called") return undefined
-        const { call, process } = event
-        const alive = current.get(replicas.get(process) ?? call.operator)
-        const what = `${call.verb} ${call.resource} ${call.name}`.trimEnd()
-        if (alive !== process)
-          return (
-            `${process} calls ${what} in ${call.to}, but ${alive ?? "nobody"} is the operator of ${call.operator} ` +
-            "now."
-          )
-        return paused.has(process) ? `${process} calls ${what} in ${call.to} while it is paused.` : undefined
       }
     }
   }

@@ -21,20 +21,21 @@ export const rightCluster: Invariant = {
     const uids = new Map<string, string | undefined>()
     let pins: Readonly<Record<string, unknown>> = {}
     return {
-      on: (event) => {
-        if (event._tag !== "Committed") return undefined
-        const { cluster, commit } = event
-        const { after, before, ref } = commit
-        if (after === undefined) return undefined
-        const { name, uid } = after.metadata
-        if (ref.plural === namespaces.plural && name === identityNamespace) uids.set(cluster, uid)
-        if (ref.plural === configMaps.plural && name === pinsName) pins = asObject(after["data"])
-        if (!isChild(commit) || before !== undefined || parentNameOf(after) === undefined) return undefined
-        const found = uids.get(cluster)
-        const pinned = pins[clusterSlug(clusterName(cluster), sha256Hex)] ?? found
-        if (found !== pinned) return `A child is made in ${found}, although ${String(pinned)} is pinned for ${cluster}.`
-        const twin = [...uids].find(([other, known]) => other !== cluster && known === found && found !== undefined)
-        return twin === undefined ? undefined : `A child is made in ${cluster}, which is ${twin[0]} as well.`
+      on: {
+        Committed: ({ cluster, commit }) => {
+          const { after, before, ref } = commit
+          if (after === undefined) return undefined
+          const { name, uid } = after.metadata
+          if (ref.plural === namespaces.plural && name === identityNamespace) uids.set(cluster, uid)
+          if (ref.plural === configMaps.plural && name === pinsName) pins = asObject(after["data"])
+          if (!isChild(commit) || before !== undefined || parentNameOf(after) === undefined) return undefined
+          const found = uids.get(cluster)
+          const pinned = pins[clusterSlug(clusterName(cluster), sha256Hex)] ?? found
+          if (found !== pinned)
+            return `A child is made in ${found}, although ${String(pinned)} is pinned for ${cluster}.`
+          const twin = [...uids].find(([other, known]) => other !== cluster && known === found && found !== undefined)
+          return twin === undefined ? undefined : `A child is made in ${cluster}, which is ${twin[0]} as well.`
+        }
       }
     }
   }

@@ -6,11 +6,19 @@
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { timeOf } from "../../../src/domain/resources/object-meta.ts"
 import { parentNameOf } from "../../../src/domain/sessions/child-owner.ts"
+import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import { phaseOfBranch } from "../world/branch-order.ts"
 import type { SimClient } from "../world/sim-client.ts"
 import type { World } from "../world/world.ts"
-import { branchHistory, calledBranch, isBranchCall, isOrdering, marksOf, branchPath } from "./branch-history.ts"
-import type { Invariant } from "./invariant.ts"
+import {
+  type BranchHistory,
+  branchPath,
+  branchRule,
+  calledBranch,
+  isBranchCall,
+  isOrdering,
+  marksOf
+} from "./branch-history.ts"
 import { defaultOf, isLeaving, sessionObjectOf } from "./session-objects.ts"
 
 /** A client hears at least the answers to its pings, ms. */
@@ -23,13 +31,8 @@ const isConnectedTo = (
   cluster: string
 ): boolean => {
   if (!isServing) return false
-  const hops: ReadonlyArray<readonly [string, string]> =
-    home === cluster
-      ? [[place, home]]
-      : [
-          [place, home],
-          [home, cluster]
-        ]
+  const way = [[place, home] as const]
+  const hops = home === cluster ? way : [...way, [home, cluster] as const]
   return hops.every(
     ([from, to]) =>
       network.isPrompt(from, to) &&
@@ -54,47 +57,54 @@ const mayComeBack = (world: World, client: SimClient, cluster: string, begunAt: 
         (timeOf(session.metadata.creationTimestamp) ?? Infinity) <= begunAt
     )
 
-export const usedBranchesStay: Invariant = {
+/** Whether an operator may delete a branch, whoever uses it. The delete of an origin counts for its copy. */
+const mayGo = (history: BranchHistory, branch: KubeObject): boolean => {
+  if (phaseOfBranch(branch) === "Failed") return true
+  // A copy of nobody goes when its name is wanted.
+  const marks = marksOf(branch)
+  const origin = history.records.get(marks?.uid ?? "")
+  const isUnwanted = marks !== undefined && (origin === undefined || origin.goneAt !== undefined)
+  return isUnwanted && origin?.wasDeletedByOperator !== true
+}
+
+export const usedBranchesStay = branchRule({
   id: "S-B3",
-  ofBranches: true,
   sentence: "No operator deletes a branch that a session uses, unless a person has deleted it.",
-  begin: (world) => {
-    const history = branchHistory(world)
+  begin: (world, history) => {
     const heard = new Map<string, number>()
     /** When a client of each session was heard first: a branch that was made later is none that it uses. */
     const begun = new Map<bigint, number>()
-    const begunAt = ({ sessionId }: SimClient): number => begun.get(sessionId) ?? Infinity
+    /** Whether a client uses the branches that it named in a cluster. */
+    const isUsing = (client: SimClient, cluster: string, now: number): boolean => {
+      const isHeard = now - (heard.get(client.name) ?? -Infinity) < heardWithin
+      return (
+        cluster === defaultOf(world(), client) &&
+        ((isHeard && isConnectedTo(world(), client, cluster)) ||
+          mayComeBack(world(), client, cluster, begun.get(client.sessionId) ?? Infinity))
+      )
+    }
     return {
-      on: (event) => {
-        history.take(event)
-        if (event._tag === "ClientHeard") {
-          heard.set(event.client, event.at)
-          const session = world().clients.get(event.client)?.sessionId
-          if (session !== undefined && !begun.has(session)) begun.set(session, event.at)
+      on: {
+        ClientHeard: ({ at, client }) => {
+          heard.set(client, at)
+          const session = world().clients.get(client)?.sessionId
+          if (session !== undefined && !begun.has(session)) begun.set(session, at)
+        },
+        Called: ({ at, call, process }) => {
+          if (call.verb !== "delete" || !isBranchCall(call) || isOrdering(world(), call.to)) return undefined
+          const branch = calledBranch(world(), call)
+          if (branch === undefined || mayGo(history, branch)) return undefined
+          const madeAt = history.of(branch)?.madeAt ?? 0
+          const user = [...world().clients.values()].find((client) => {
+            const begunAt = begun.get(client.sessionId) ?? Infinity
+            const isNamed = client.branches.includes(call.name) && begunAt >= madeAt && begunAt < at
+            return isNamed && isUsing(client, call.to, at)
+          })
+          return user === undefined
+            ? undefined
+            : `${process} deletes the branch ${branchPath(branch)} in ${call.to}, which ${user.name} uses.`
         }
-        if (event._tag !== "Called" || event.call.verb !== "delete" || !isBranchCall(event.call)) return undefined
-        const { at, call, process } = event
-        const branch = calledBranch(world(), call)
-        if (branch === undefined || phaseOfBranch(branch) === "Failed" || isOrdering(world(), call.to)) return undefined
-        // The delete of an origin counts for its copy. A copy of nobody goes when its name is wanted.
-        const marks = marksOf(branch)
-        const origin = history.records.get(marks?.uid ?? "")
-        const isUnwanted = marks !== undefined && (origin === undefined || origin.goneAt !== undefined)
-        if (isUnwanted && origin?.wasDeletedByOperator !== true) return undefined
-        const madeAt = history.of(branch)?.madeAt ?? 0
-        const user = [...world().clients.values()].find(
-          (client) =>
-            client.branches.includes(call.name) &&
-            begunAt(client) >= madeAt &&
-            begunAt(client) < at &&
-            call.to === defaultOf(world(), client) &&
-            ((at - (heard.get(client.name) ?? -Infinity) < heardWithin && isConnectedTo(world(), client, call.to)) ||
-              mayComeBack(world(), client, call.to, begunAt(client)))
-        )
-        return user === undefined
-          ? undefined
-          : `${process} deletes the branch ${branchPath(branch)} in ${call.to}, which ${user.name} uses.`
       }
     }
   }
-}
+})

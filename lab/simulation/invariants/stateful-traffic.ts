@@ -10,6 +10,7 @@ import { clientTag, daemonTag } from "../../../src/domain/protocol/peek.ts"
 import { branchEngineWords, databaseFacts } from "../world/source-databases.ts"
 import type { TimedEvent } from "../world/world-event.ts"
 import type { World } from "../world/world.ts"
+import type { EventOf } from "./invariant.ts"
 import { defaultOf } from "./session-objects.ts"
 
 /** Client messages that go to the default agent as they are. */
@@ -131,7 +132,8 @@ export class StatefulTraffic {
   take(event: TimedEvent): Passed {
     if (event === this.#last) return this.#passed
     this.#last = event
-    this.#passed = this.#take(event)
+    const handler: ((event: never) => Passed | void) | undefined = this.#handlers[event._tag]
+    this.#passed = handler?.(event as never) ?? undefined
     return this.#passed
   }
 
@@ -140,66 +142,45 @@ export class StatefulTraffic {
     return candidates.length === 1 ? candidates[0] : undefined
   }
 
-  #take(event: TimedEvent): Passed {
-    switch (event._tag) {
-      case "ClientSaid": {
-        const known = this.clients.get(event.connection)
-        if (statefulRequests.has(clientTag(event.bytes))) known?.said.add(comparable(event.bytes), event.at)
-        return undefined
-      }
-      case "ClientHeard": {
-        const known = this.clients.get(event.connection)
-        if (known === undefined || !statefulAnswers.has(daemonTag(event.bytes))) return undefined
-        known.heard.add(this.#answer(event.bytes), event.at)
-        return { _tag: "ClientHeard", client: known }
-      }
-      case "AgentHeard": {
-        if (!statefulRequests.has(clientTag(event.bytes))) return undefined
-        const agent = this.#agent(event)
-        const before = agent.heard.length === 0 ? [...this.clients.values()] : agent.candidates
-        agent.heard.add(comparable(event.bytes), event.at)
-        agent.candidates = before.filter(
-          ({ cluster, said }) => cluster === agent.cluster && agent.heard.isStartOf(said)
-        )
-        for (const { connection } of before) this.servers.get(connection)?.delete(agent)
-        for (const { connection } of agent.candidates) {
-          const servers = this.servers.get(connection) ?? new Set()
-          this.servers.set(connection, servers.add(agent))
-        }
-        return { _tag: "AgentHeard", agent, before }
-      }
-      case "AgentSaid":
-        if (statefulAnswers.has(daemonTag(event.bytes)))
-          this.#agent(event).said.add(this.#answer(event.bytes), event.at)
-        return undefined
-      case "ClientConnected": {
-        const { client, connection, sessionId } = event
-        const epoch = ++this.#epochs
-        const world = this.#world()
-        const user = world.clients.get(client)
-        this.clients.set(connection, {
-          client,
-          connection,
-          sessionId,
-          cluster: user === undefined ? world.defaultCluster : defaultOf(world, user),
-          epoch,
-          said: new Sequence(),
-          heard: new Sequence(),
-          open: true
-        })
-        return undefined
-      }
-      case "ClientLost": {
-        const known = this.clients.get(event.connection)
-        if (known !== undefined) known.open = false
-        return undefined
-      }
-      // A killed client does not say that it lost its connection.
-      case "ClientEnded":
-        for (const known of this.clients.values()) if (known.client === event.client) known.open = false
-        return undefined
-      default:
-        return undefined
+  readonly #handlers: { readonly [Tag in TimedEvent["_tag"]]?: (event: EventOf<Tag>) => Passed | void } = {
+    ClientSaid: ({ at, bytes, connection }) => {
+      if (statefulRequests.has(clientTag(bytes))) this.clients.get(connection)?.said.add(comparable(bytes), at)
+    },
+    ClientHeard: ({ at, bytes, connection }) => {
+      const client = this.clients.get(connection)
+      if (client === undefined || !statefulAnswers.has(daemonTag(bytes))) return undefined
+      client.heard.add(this.#answer(bytes), at)
+      return { _tag: "ClientHeard", client }
+    },
+    AgentHeard: (event) => {
+      if (!statefulRequests.has(clientTag(event.bytes))) return undefined
+      const agent = this.#agent(event)
+      const before = agent.heard.length === 0 ? [...this.clients.values()] : agent.candidates
+      agent.heard.add(comparable(event.bytes), event.at)
+      agent.candidates = before.filter(({ cluster, said }) => cluster === agent.cluster && agent.heard.isStartOf(said))
+      for (const { connection } of before) this.servers.get(connection)?.delete(agent)
+      for (const { connection } of agent.candidates)
+        this.servers.set(connection, (this.servers.get(connection) ?? new Set()).add(agent))
+      return { _tag: "AgentHeard", agent, before }
+    },
+    AgentSaid: (event) => {
+      if (statefulAnswers.has(daemonTag(event.bytes))) this.#agent(event).said.add(this.#answer(event.bytes), event.at)
+    },
+    ClientConnected: ({ client, connection, sessionId }) => {
+      const epoch = ++this.#epochs
+      const world = this.#world()
+      const user = world.clients.get(client)
+      const cluster = user === undefined ? world.defaultCluster : defaultOf(world, user)
+      const [said, heard] = [new Sequence(), new Sequence()]
+      this.clients.set(connection, { client, connection, sessionId, cluster, epoch, said, heard, open: true })
+    },
+    ClientLost: ({ connection }) => {
+      const known = this.clients.get(connection)
+      if (known !== undefined) known.open = false
+    },
+    // A killed client does not say that it lost its connection.
+    ClientEnded: ({ client }) => {
+      for (const known of this.clients.values()) if (known.client === client) known.open = false
     }
   }
 
@@ -207,25 +188,11 @@ export class StatefulTraffic {
     return this.#world().plan.branches ? comparableAnswer(bytes) : bytes
   }
 
-  #agent({
-    agent,
-    cluster,
-    connection
-  }: {
-    readonly cluster: string
-    readonly agent: string
-    readonly connection: number
-  }): AgentConnection {
+  #agent({ agent, cluster, connection }: EventOf<"AgentHeard">): AgentConnection {
     const known = this.agents.get(connection)
     if (known !== undefined) return known
-    const made: AgentConnection = {
-      cluster,
-      agent,
-      connection,
-      heard: new Sequence(),
-      said: new Sequence(),
-      candidates: []
-    }
+    const [heard, said] = [new Sequence(), new Sequence()]
+    const made: AgentConnection = { cluster, agent, connection, heard, said, candidates: [] }
     this.agents.set(connection, made)
     return made
   }

@@ -5,15 +5,15 @@
 
 import { createHash, type Hash } from "node:crypto"
 import { Result } from "effect"
-import type { Checker, Invariant, Violation } from "../invariants/invariant.ts"
+import { type Checker, hear, type Invariant, type Violation } from "../invariants/invariant.ts"
 import { invariants } from "../invariants/invariants.ts"
 import type { FaultPlan } from "../world/call-faults.ts"
 import { worldStart } from "../world/credentials.ts"
 import type { TimedEvent } from "../world/world-event.ts"
-import { World } from "../world/world.ts"
+import { World, type WorldPlan } from "../world/world.ts"
 import { describeEvent } from "./describe-event.ts"
 import { eventText } from "./event-text.ts"
-import { parseStory } from "./parse-story.ts"
+import { type ParsedStory, parseStory } from "./parse-story.ts"
 import type { Story, StoryResult } from "./story.ts"
 import type { StoryRun } from "./verb.ts"
 
@@ -50,6 +50,127 @@ const crash: Pick<Violation, "id" | "sentence"> = { id: "defect", sentence: "Not
 /** Thrown to end a story's acts at its first violation; caught by {@link runStory}. */
 class StoryOver extends Error {}
 
+const seconds = (at: number): string => ((at - worldStart) / 1000).toFixed(3)
+
+/** A story that runs: its world, the invariants that watch it, and what has come of it so far. */
+class Running {
+  readonly violations: Array<Violation> = []
+  readonly transcript: Array<string> = []
+  readonly events: Array<TimedEvent> = []
+  readonly faults: Record<string, number> = {}
+  readonly hash: Hash | undefined
+  /** The line of the story that runs. */
+  line = 0
+  /** Undefined while the world is being made: checkers see its first events. */
+  world: World | undefined
+  readonly #options: RunOptions
+  readonly #checkers: ReadonlyArray<readonly [Invariant, Checker]>
+
+  constructor(plan: WorldPlan, options: RunOptions) {
+    this.#options = options
+    this.hash = options.digest === true ? createHash("sha256") : undefined
+    this.#checkers = invariants
+      .filter(({ ofBranches }) => ofBranches !== true || plan.branches)
+      .map((invariant) => [invariant, invariant.begin(this.theWorld)])
+  }
+
+  readonly theWorld = (): World => {
+    if (this.world === undefined) throw new Error("the world is not made yet")
+    return this.world
+  }
+
+  /** Makes the world. */
+  begin(plan: WorldPlan): World {
+    const { faults, traces } = this.#options
+    const world = new World(traces === true ? { ...plan, traces: true } : plan, [(event) => this.#observe(event)])
+    this.world = world
+    if (faults !== undefined) world.faultPlans.push(faults)
+    return world
+  }
+
+  broken({ id, sentence }: Pick<Violation, "id" | "sentence">, detail: string): void {
+    if (this.isBroken) return
+    const at = this.world?.now ?? worldStart
+    this.violations.push({ id, sentence, detail, at: at - worldStart, line: this.line })
+    this.transcript.push(`  ${seconds(at)} BROKEN ${id}: ${sentence} ${detail}`)
+  }
+
+  get isBroken(): boolean {
+    return this.violations.length > 0
+  }
+
+  #observe(event: TimedEvent): void {
+    if (this.#options.events === true) this.events.push(event)
+    this.#options.observe?.(event)
+    this.hash?.update(eventText(event))
+    const text = describeEvent(event)
+    if (text !== undefined) this.transcript.push(`  ${seconds(event.at)} ${text}`)
+    for (const [invariant, checker] of this.#checkers) {
+      const detail = hear(checker, event)
+      if (detail !== undefined) this.broken(invariant, detail)
+    }
+  }
+
+  stopIfBroken(): void {
+    if (this.isBroken) throw new StoryOver()
+  }
+
+  readonly pass = (ms: number): void => {
+    this.theWorld().kernel.run(this.theWorld().now + ms, () => this.isBroken)
+    this.stopIfBroken()
+  }
+
+  atRest(moment: "healed" | "left"): void {
+    for (const [invariant, checker] of this.#checkers)
+      for (const detail of checker.atRest?.(moment) ?? []) this.broken(invariant, detail)
+    this.stopIfBroken()
+  }
+
+  readonly settle = (): void => {
+    this.theWorld().emit({ _tag: "Step", text: "(settle)" })
+    this.theWorld().heal()
+    this.pass(recoveryTime)
+    this.atRest("healed")
+  }
+
+  /** The story as its acts see it. */
+  forActs(world: World): StoryRun {
+    return {
+      world,
+      note: (text) => void this.transcript.push(`  ${text}`),
+      fail: (sentence) => {
+        if (this.#options.faults === undefined) this.broken(expectation, sentence)
+      },
+      fault: (kind, text) => {
+        this.faults[kind] = (this.faults[kind] ?? 0) + 1
+        world.emit({ _tag: "Fault", kind, text })
+      },
+      pass: this.pass,
+      settle: this.settle
+    }
+  }
+}
+
+/** The acts, a time without faults, and the departure of all clients; throws {@link StoryOver} at a violation. */
+const tell = (running: Running, { acts, plan }: ParsedStory, lastLine: number): void => {
+  const world = running.begin(plan)
+  const run = running.forActs(world)
+  for (const act of acts) {
+    running.line = act.line
+    running.transcript.push(act.text)
+    world.emit({ _tag: "Step", text: act.text })
+    act.run(run)
+    running.stopIfBroken()
+  }
+  running.line = lastLine
+  running.transcript.push("(settle)")
+  running.settle()
+  running.transcript.push("(everybody leaves)")
+  for (const client of world.clients.values()) client.leave()
+  running.pass(departureTime)
+  running.atRest("left")
+}
+
 /**
  * Runs a story to its end: its acts; then a time without faults, in which the world must recover; then the departure of
  * all clients, after which nothing may be left. The run ends at the first violation. Throws `StoryMistakes` if the
@@ -60,93 +181,14 @@ export const runStory = (story: Story, options: RunOptions = {}): StoryResult =>
   if (Result.isFailure(parsed)) {
     throw new Error(parsed.failure.map(({ line, message }) => `line ${line}: ${message}`).join("\n"))
   }
-  const { acts, plan } = parsed.success
-  const violations: Array<Violation> = []
-  const transcript: Array<string> = []
-  const events: Array<TimedEvent> = []
-  const faults: Record<string, number> = {}
-  const hash: Hash | undefined = options.digest === true ? createHash("sha256") : undefined
-  let line = 0
-  // Checkers see the first events while the world is still being made.
-  let world: World | undefined = undefined
-  const theWorld = (): World => {
-    if (world === undefined) throw new Error("the world is not made yet")
-    return world
-  }
-  const seconds = (at: number): string => ((at - worldStart) / 1000).toFixed(3)
-  const broken = (invariant: Pick<Violation, "id" | "sentence">, detail: string): void => {
-    if (violations.length > 0) return
-    const at = world?.now ?? worldStart
-    violations.push({ id: invariant.id, sentence: invariant.sentence, detail, at: at - worldStart, line })
-    transcript.push(`  ${seconds(at)} BROKEN ${invariant.id}: ${invariant.sentence} ${detail}`)
-  }
-  const checkers: ReadonlyArray<readonly [Invariant, Checker]> = invariants
-    .filter(({ ofBranches }) => ofBranches !== true || plan.branches)
-    .map((invariant) => [invariant, invariant.begin(theWorld)])
-  const observing = checkers.flatMap(([invariant, { on }]) => (on === undefined ? [] : [{ invariant, on }]))
-  const observe = (event: TimedEvent): void => {
-    if (options.events === true) events.push(event)
-    options.observe?.(event)
-    hash?.update(eventText(event))
-    const text = describeEvent(event)
-    if (text !== undefined) transcript.push(`  ${seconds(event.at)} ${text}`)
-    for (const { invariant, on } of observing) {
-      const detail = on(event)
-      if (detail !== undefined) broken(invariant, detail)
-    }
-  }
-  const isBroken = (): boolean => violations.length > 0
-  const pass = (ms: number): void => {
-    theWorld().kernel.run(theWorld().now + ms, isBroken)
-    if (isBroken()) throw new StoryOver()
-  }
-  const atRest = (moment: "healed" | "left"): void => {
-    for (const [invariant, checker] of checkers)
-      for (const detail of checker.atRest?.(moment) ?? []) broken(invariant, detail)
-    if (isBroken()) throw new StoryOver()
-  }
-  const settle = (): void => {
-    theWorld().emit({ _tag: "Step", text: "(settle)" })
-    theWorld().heal()
-    pass(recoveryTime)
-    atRest("healed")
-  }
-  const run: StoryRun = {
-    get world() {
-      return theWorld()
-    },
-    note: (text) => void transcript.push(`  ${text}`),
-    fail: (sentence) => {
-      if (options.faults === undefined) broken(expectation, sentence)
-    },
-    fault: (kind, text) => {
-      faults[kind] = (faults[kind] ?? 0) + 1
-      theWorld().emit({ _tag: "Fault", kind, text })
-    },
-    pass,
-    settle
-  }
+  const running = new Running(parsed.success.plan, options)
   try {
-    world = new World(options.traces === true ? { ...plan, traces: true } : plan, [observe])
-    if (options.faults !== undefined) world.faultPlans.push(options.faults)
-    for (const act of acts) {
-      line = act.line
-      transcript.push(act.text)
-      world.emit({ _tag: "Step", text: act.text })
-      act.run(run)
-      if (isBroken()) throw new StoryOver()
-    }
-    line = story.lines.length + 1
-    transcript.push("(settle)")
-    settle()
-    transcript.push("(everybody leaves)")
-    for (const client of world.clients.values()) client.leave()
-    pass(departureTime)
-    atRest("left")
+    tell(running, parsed.success, story.lines.length + 1)
   } catch (error) {
     if (!(error instanceof StoryOver))
-      broken(crash, error instanceof Error ? (error.stack ?? error.message) : String(error))
+      running.broken(crash, error instanceof Error ? (error.stack ?? error.message) : String(error))
   }
+  const { events, faults, hash, transcript, violations, world } = running
   return {
     violations,
     transcript,

@@ -1,12 +1,14 @@
 /** L-B1 to L-B7: what must become of branches of databases. Each rule hears a wrong story, and a right one. */
 
 import { describe, expect, it } from "vitest"
+import {
+  branchesAreDecided,
+  failedNamesAreFreed,
+  unusedBranchesGo
+} from "../../../../lab/simulation/invariants/branches-at-rest.ts"
 import type { Invariant } from "../../../../lab/simulation/invariants/invariant.ts"
-import { branchesAreDecided } from "../../../../lab/simulation/invariants/lb01-branches-are-decided.ts"
-import { unusedBranchesGo } from "../../../../lab/simulation/invariants/lb02-unused-branches-go.ts"
 import { bothSidesAgree } from "../../../../lab/simulation/invariants/lb03-both-sides-agree.ts"
 import { statusComesSoon } from "../../../../lab/simulation/invariants/lb04-status-comes-soon.ts"
-import { failedNamesAreFreed } from "../../../../lab/simulation/invariants/lb05-failed-names-are-freed.ts"
 import { branchesRest } from "../../../../lab/simulation/invariants/lb06-branches-rest.ts"
 import { ordersAreAnswered } from "../../../../lab/simulation/invariants/lb07-orders-are-answered.ts"
 import { timedOut } from "../../../../lab/simulation/world/branch-order.ts"

@@ -1,22 +1,28 @@
 /** S-B1 to S-B17: what must never happen to a branch of a database. Each rule hears a wrong story, and a right one. */
 
 import { describe, expect, it } from "vitest"
-import { branchPartsAreOwned } from "../../../../lab/simulation/invariants/sb01-branch-parts-are-owned.ts"
+import {
+  borrowedBranchesAreLeft,
+  copiesComeFromOrigins,
+  deletedStaysDeleted,
+  deletesAreCertain,
+  localBranchesStay
+} from "../../../../lab/simulation/invariants/branch-calls.ts"
+import {
+  phasesGoForward,
+  readyBranchesServe,
+  statusIsRepeated
+} from "../../../../lab/simulation/invariants/branch-changes.ts"
+import {
+  branchPartsAreOwned,
+  imagesAreAllowed,
+  onePodPerBranch,
+  sourcesAreOnlyRead,
+  targetsSecretsAlone
+} from "../../../../lab/simulation/invariants/branch-pods.ts"
 import { sourcesAreNotReached } from "../../../../lab/simulation/invariants/sb02-sources-are-not-reached.ts"
 import { usedBranchesStay } from "../../../../lab/simulation/invariants/sb03-used-branches-stay.ts"
-import { onePodPerBranch } from "../../../../lab/simulation/invariants/sb04-one-pod-per-branch.ts"
-import { copiesComeFromOrigins } from "../../../../lab/simulation/invariants/sb05-copies-come-from-origins.ts"
-import { statusIsRepeated } from "../../../../lab/simulation/invariants/sb06-status-is-repeated.ts"
-import { deletesAreCertain } from "../../../../lab/simulation/invariants/sb07-deletes-are-certain.ts"
-import { localBranchesStay } from "../../../../lab/simulation/invariants/sb08-local-branches-stay.ts"
-import { deletedStaysDeleted } from "../../../../lab/simulation/invariants/sb09-deleted-stays-deleted.ts"
-import { sourcesAreOnlyRead } from "../../../../lab/simulation/invariants/sb10-sources-are-only-read.ts"
-import { imagesAreAllowed } from "../../../../lab/simulation/invariants/sb12-images-are-allowed.ts"
 import { namesReachTheDefault } from "../../../../lab/simulation/invariants/sb13-names-reach-the-default.ts"
-import { readyBranchesServe } from "../../../../lab/simulation/invariants/sb14-ready-branches-serve.ts"
-import { phasesGoForward } from "../../../../lab/simulation/invariants/sb15-phases-go-forward.ts"
-import { borrowedBranchesAreLeft } from "../../../../lab/simulation/invariants/sb16-borrowed-branches-are-left.ts"
-import { targetsSecretsAlone } from "../../../../lab/simulation/invariants/sb17-targets-secrets-alone.ts"
 import { skipSyncLabel } from "../../../../lab/simulation/world/branch-order.ts"
 import type { SimClient } from "../../../../lab/simulation/world/sim-client.ts"
 import { forbiddenImage, sourceDomain, sourceSecret } from "../../../../lab/simulation/world/source-databases.ts"

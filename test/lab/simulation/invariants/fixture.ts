@@ -1,7 +1,7 @@
 /** A world and events by hand, for tests of single invariants. */
 
 import type { Commit } from "../../../../lab/memory/memory-objects.ts"
-import type { Invariant } from "../../../../lab/simulation/invariants/invariant.ts"
+import { hear, type Invariant } from "../../../../lab/simulation/invariants/invariant.ts"
 import type { PortCall, TimedEvent, WorldEvent } from "../../../../lab/simulation/world/world-event.ts"
 import { type WorldPlan, defaultPlan, World } from "../../../../lab/simulation/world/world.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
@@ -38,7 +38,7 @@ export const find = (
 ): string | undefined => {
   const checker = invariant.begin(() => world)
   for (const event of events) {
-    const found = checker.on?.(event)
+    const found = hear(checker, event)
     if (found !== undefined) return found
   }
   return undefined
@@ -52,7 +52,7 @@ export const findAtRest = (
   events: ReadonlyArray<TimedEvent> = []
 ): ReadonlyArray<string> => {
   const checker = invariant.begin(() => world)
-  for (const event of events) checker.on?.(event)
+  for (const event of events) hear(checker, event)
   return checker.atRest?.(moment) ?? []
 }
 

@@ -1,6 +1,7 @@
 /** N25, N26, L4 and L5: a primary and members that it finds, or whose credentials it makes, by events made by hand. */
 
 import { describe, expect, it } from "vitest"
+import { hear } from "../../../../lab/simulation/invariants/invariant.ts"
 import { credentialsFresh } from "../../../../lab/simulation/invariants/l04-credentials-fresh.ts"
 import { clientsComeBack } from "../../../../lab/simulation/invariants/l05-clients-come-back.ts"
 import { foundClustersStay } from "../../../../lab/simulation/invariants/n25-found-clusters-stay.ts"
@@ -44,14 +45,14 @@ describe("N25", () => {
   it("gives a cluster time to leave that comes back", () => {
     const world = ofMembers()
     const checker = foundClustersStay.begin(() => world)
-    const hear = (event: TimedEvent) => checker.on?.(event)
-    hear(fault(0))
+    const heard = (event: TimedEvent) => hear(checker, event)
+    heard(fault(0))
     world.authors.withdraw("b")
-    hear(fault(1_000))
+    heard(fault(1_000))
     world.authors.provide("b")
-    hear(fault(2_000))
-    expect(hear(left(3_000))).toBeUndefined()
-    expect(hear(left(60_000))).toContain("lets b leave")
+    heard(fault(2_000))
+    expect(heard(left(3_000))).toBeUndefined()
+    expect(heard(left(60_000))).toContain("lets b leave")
   })
 })
 

@@ -1,6 +1,7 @@
 /** N15 in a real simulated world that stands still: faults are made by hand, and time passes for the checker alone. */
 
 import { describe, expect, it } from "vitest"
+import { hear } from "../../../../lab/simulation/invariants/invariant.ts"
 import { readyCarries } from "../../../../lab/simulation/invariants/n15-ready-carries.ts"
 import { nodesOf, type World } from "../../../../lab/simulation/world/world.ts"
 import { parentName } from "../../../../src/domain/sessions/names.ts"
@@ -28,10 +29,10 @@ const child = (cluster: string): string => `${parentName(sessionId as SessionId)
 const foundAfter = (world: World, secs: number, half: () => void = () => {}): string | undefined => {
   const checker = readyCarries.begin(() => world)
   const since = world.now
-  let found = checker.on?.(at(since, { _tag: "Fault", kind: "test", text: "" }))
+  let found = hear(checker, at(since, { _tag: "Fault", kind: "test", text: "" }))
   for (let ms = 1_000; ms <= secs * 1_000; ms += 1_000) {
     if (ms === secs * 500) half()
-    found ??= checker.on?.(at(since + ms, { _tag: "Step", text: "" }))
+    found ??= hear(checker, at(since + ms, { _tag: "Step", text: "" }))
   }
   return found
 }
