@@ -46,22 +46,10 @@ export const simulateFlags = {
   )
 }
 
+type TextFlag = Exclude<keyof typeof simulateFlags, "forever" | "json">
+
 /** The flags as the command line gives them. */
-export interface SimulateFlags {
-  readonly seed: Option.Option<string>
-  readonly stories: Option.Option<string>
-  readonly story: Option.Option<string>
-  readonly scenario: Option.Option<string>
-  readonly sweep: Option.Option<string>
-  readonly forever: boolean
-  readonly clusters: Option.Option<string>
-  readonly sessions: Option.Option<string>
-  readonly hours: Option.Option<string>
-  readonly workers: Option.Option<string>
-  readonly trace: Option.Option<string>
-  readonly report: Option.Option<string>
-  readonly json: boolean
-}
+export type SimulateFlags = Readonly<Record<TextFlag, Option.Option<string>> & Record<"forever" | "json", boolean>>
 
 /** Size of random stories. */
 export interface StorySize {
@@ -97,6 +85,97 @@ export interface SimulateOptions {
 export const usual = { stories: 100, clusters: 3, sessions: 3, minutes: 5 }
 
 const quoted = (value: string): string => JSON.stringify(value)
+const aScenario = "a scenario's name or a file"
+
+/** Reads values, and collects a sentence about each mistake. */
+class Reader {
+  readonly mistakes: Array<string> = []
+  readonly #flags: SimulateFlags
+
+  constructor(flags: SimulateFlags) {
+    this.#flags = flags
+  }
+
+  counted(name: "stories" | "clusters" | "sessions" | "workers", otherwise: number, max: number): number {
+    const value = Option.getOrUndefined(this.#flags[name])
+    const number = Number(value)
+    if (value === undefined || (/^\d+$/.test(value) && number >= 1 && number <= max))
+      return value === undefined ? otherwise : number
+    this.mistakes.push(`--${name}: ${quoted(value)} is not a whole number from 1 to ${max}`)
+    return otherwise
+  }
+
+  minutes(): number {
+    const value = Option.getOrUndefined(this.#flags.hours)
+    if (value === undefined) return usual.minutes
+    const hours = Number(value)
+    if (/^\d+(\.\d+)?$/.test(value) && hours > 0 && hours <= 10_000) return hours * 60
+    this.mistakes.push(`--hours: ${quoted(value)} is not a number above 0 and at most 10000, such as 0.5`)
+    return usual.minutes
+  }
+
+  notEmpty(name: TextFlag, what: string): string | undefined {
+    const value = Option.getOrUndefined(this.#flags[name])
+    if (value === undefined || value.trim() !== "") return value
+    this.mistakes.push(`--${name}: the value is empty: give ${what}`)
+    return undefined
+  }
+
+  seed(name: "seed" | "story", what: string): string | undefined {
+    const value = this.notEmpty(name, what)
+    if (value !== undefined && /\s/.test(value))
+      this.mistakes.push(`--${name}: ${quoted(value)} has white space, which a story's file cannot hold: leave it out`)
+    return value
+  }
+
+  /** Refuses flags that say what another flag says already. */
+  leaveOut(names: ReadonlyArray<TextFlag | "forever">, sentence: (name: string) => string): void {
+    const isGiven = (name: TextFlag | "forever"): boolean =>
+      name === "forever" ? this.#flags.forever : Option.isSome(this.#flags[name])
+    this.mistakes.push(...names.filter(isGiven).map(sentence))
+  }
+
+  /** Refuses a report of more than one story, and one that is no page. */
+  report(subject: Subject): string | undefined {
+    const report = this.notEmpty("report", "a file's name, such as story.html")
+    if (report === undefined) return undefined
+    const isOne = subject._tag === "Random" ? !subject.forever && subject.stories === 1 : subject._tag !== "Sweep"
+    if (!isOne) this.mistakes.push("--report shows one story: add --scenario NAME, --story SEED or --stories 1")
+    if (!/\.html?$/.test(report)) this.mistakes.push(`--report: ${quoted(report)} is no page: end the name in .html`)
+    return report
+  }
+}
+
+/** The stories that the flags ask for. */
+const readSubject = (reader: Reader, forever: boolean): Subject => {
+  const size: StorySize = {
+    clusters: reader.counted("clusters", usual.clusters, 26),
+    sessions: reader.counted("sessions", usual.sessions, 1000),
+    minutes: reader.minutes()
+  }
+  const stories = reader.counted("stories", usual.stories, 1_000_000_000)
+  const seed = reader.seed("seed", "a number or a text")
+  const story = reader.seed("story", "the seed of one story, such as 1/7")
+  const [scenario, sweep] = [reader.notEmpty("scenario", aScenario), reader.notEmpty("sweep", aScenario)]
+  if (scenario !== undefined && sweep !== undefined)
+    reader.mistakes.push("--sweep runs a scenario many times: give --scenario or --sweep, not both")
+  const written = scenario ?? sweep
+  if (written !== undefined) {
+    const flag = scenario === undefined ? "--sweep" : "--scenario"
+    reader.leaveOut(
+      ["stories", "clusters", "sessions", "hours"],
+      (name) => `--${name} is for random stories: leave it out with ${flag}, whose file says all`
+    )
+    reader.leaveOut(["forever"], (name) => `--${name} is for random stories: leave it out with ${flag}`)
+  }
+  if (story !== undefined)
+    reader.leaveOut(
+      ["seed", "stories", "scenario", "sweep", "forever"],
+      (name) => `--${name}: leave it out with --story, whose seed says all`
+    )
+  if (written !== undefined) return { _tag: scenario === undefined ? "Sweep" : "Scenario", scenario: written, seed }
+  return story === undefined ? { _tag: "Random", seed, stories, forever, size } : { _tag: "Story", seed: story, size }
+}
 
 /**
  * Reads the flags. The failure has one sentence per mistake: which flag is wrong, what was found, what would be right.
@@ -106,84 +185,12 @@ export const readOptions = (
   flags: SimulateFlags,
   cores: number
 ): Result.Result<SimulateOptions, ReadonlyArray<string>> => {
-  const mistakes: Array<string> = []
-  const counted = (name: "stories" | "clusters" | "sessions" | "workers", otherwise: number, most: number): number =>
-    Option.match(flags[name], {
-      onNone: () => otherwise,
-      onSome: (value) => {
-        const number = Number(value)
-        if (/^\d+$/.test(value) && number >= 1 && number <= most) return number
-        mistakes.push(`--${name}: ${quoted(value)} is not a whole number from 1 to ${most}`)
-        return otherwise
-      }
-    })
-  const notEmpty = (
-    name: "seed" | "story" | "scenario" | "sweep" | "trace" | "report",
-    what: string
-  ): string | undefined => {
-    const value = Option.getOrUndefined(flags[name])
-    if (value === undefined || value.trim() !== "") return value
-    mistakes.push(`--${name}: the value is empty: give ${what}`)
-    return undefined
-  }
-  const minutes = Option.match(flags.hours, {
-    onNone: () => usual.minutes,
-    onSome: (value) => {
-      const hours = Number(value)
-      if (/^\d+(\.\d+)?$/.test(value) && hours > 0 && hours <= 10_000) return hours * 60
-      mistakes.push(`--hours: ${quoted(value)} is not a number above 0 and at most 10000, such as 0.5`)
-      return usual.minutes
-    }
-  })
-  const workers = counted("workers", cores, 1024)
-  const size: StorySize = {
-    clusters: counted("clusters", usual.clusters, 26),
-    sessions: counted("sessions", usual.sessions, 1000),
-    minutes
-  }
-  const stories = counted("stories", usual.stories, 1_000_000_000)
-  const seed = notEmpty("seed", "a number or a text")
-  const story = notEmpty("story", "the seed of one story, such as 1/7")
-  for (const [name, value] of Object.entries({ seed, story })) {
-    if (value !== undefined && /\s/.test(value))
-      mistakes.push(`--${name}: ${quoted(value)} has white space, which a story's file cannot hold: leave it out`)
-  }
-  const trace = notEmpty("trace", "a file's name")
-  const report = notEmpty("report", "a file's name, such as story.html")
-  const scenario = notEmpty("scenario", "a scenario's name or a file")
-  const sweep = notEmpty("sweep", "a scenario's name or a file")
-
-  const written = scenario === undefined ? (sweep === undefined ? undefined : "sweep") : "scenario"
-  if (scenario !== undefined && sweep !== undefined)
-    mistakes.push("--sweep runs a scenario many times: give --scenario or --sweep, not both")
-  if (written !== undefined) {
-    for (const name of ["stories", "clusters", "sessions", "hours"] as const) {
-      if (Option.isSome(flags[name]))
-        mistakes.push(`--${name} is for random stories: leave it out with --${written}, whose file says all`)
-    }
-    if (flags.forever) mistakes.push(`--forever is for random stories: leave it out with --${written}`)
-  }
-  if (story !== undefined) {
-    for (const name of ["seed", "stories", "scenario", "sweep"] as const) {
-      if (Option.isSome(flags[name])) mistakes.push(`--${name}: leave it out with --story, whose seed says all`)
-    }
-    if (flags.forever) mistakes.push("--forever: leave it out with --story, whose seed says all")
-  }
-  const isOne =
-    scenario !== undefined || story !== undefined || (sweep === undefined && !flags.forever && stories === 1)
-  if (report !== undefined && !isOne)
-    mistakes.push("--report shows one story: add --scenario NAME, --story SEED or --stories 1")
-  if (report !== undefined && !/\.html?$/.test(report))
-    mistakes.push(`--report: ${quoted(report)} is no page: end the name in .html`)
-  if (mistakes.length > 0) return Result.fail(mistakes)
-
-  const subject: Subject =
-    scenario !== undefined
-      ? { _tag: "Scenario", scenario, seed }
-      : sweep !== undefined
-        ? { _tag: "Sweep", scenario: sweep, seed }
-        : story !== undefined
-          ? { _tag: "Story", seed: story, size }
-          : { _tag: "Random", seed, stories, forever: flags.forever, size }
-  return Result.succeed({ subject, workers, trace, report, json: flags.json })
+  const reader = new Reader(flags)
+  const workers = reader.counted("workers", cores, 1024)
+  const subject = readSubject(reader, flags.forever)
+  const trace = reader.notEmpty("trace", "a file's name")
+  const report = reader.report(subject)
+  return reader.mistakes.length > 0
+    ? Result.fail(reader.mistakes)
+    : Result.succeed({ subject, workers, trace, report, json: flags.json })
 }

@@ -26,70 +26,53 @@ const wordsOf = (step: string): ReadonlyArray<string> =>
 
 const linkKey = (places: ReadonlyArray<string>): string => `link ${places.toSorted().join(" ")}`
 
-/** The key of a lasting fault that a step begins; undefined for steps whose effect is over at once. */
-const begins = ([verb, first, second]: ReadonlyArray<string>, places: ReadonlyArray<string>): string | undefined => {
-  switch (verb) {
-    case "cut":
-    case "latency":
-      return linkKey(places)
-    case "slow":
-      return first === "agents" ? `slow agents ${second}` : linkKey(places)
-    case "stop":
-      return `server ${second}`
-    case "pause":
-      return `${first} ${second}`
-    case "leave":
-      return first === "operator" ? `gone ${second}` : undefined
-    case "images":
-    case "stale":
-    case "errors":
-      return `${verb} ${first}`
-    case "watch":
-      return second === "drop" ? `watch ${first}` : undefined
-    case "pods":
-      return second === "unready" ? `pods ${first}` : undefined
-    case "node":
-      return second === "cut" || second === "lost" ? `node ${first}` : undefined
-    case "skew":
-      return `skew ${second}`
-    case "swizzle":
-      return "swizzle"
-    default:
-      return undefined
-  }
+/** The words after a step's verb, and the places among them. */
+type Key = (words: readonly [first: string, second: string], places: ReadonlyArray<string>) => string | undefined
+
+const ofLink: Key = (_, places) => linkKey(places)
+/** A step about its first word, if its second is one of these. */
+const where =
+  (name: string, ...seconds: ReadonlyArray<string>): Key =>
+  ([first, second]) =>
+    seconds.includes(second) ? `${name} ${first}` : undefined
+
+/** By verb: the key of the lasting fault that a step begins. The effects of other steps are over at once. */
+const begins: Readonly<Record<string, Key>> = {
+  cut: ofLink,
+  latency: ofLink,
+  slow: ([first, second], places) => (first === "agents" ? `slow agents ${second}` : linkKey(places)),
+  stop: ([, second]) => `server ${second}`,
+  pause: ([first, second]) => `${first} ${second}`,
+  leave: ([first, second]) => (first === "operator" ? `gone ${second}` : undefined),
+  images: ([first]) => `images ${first}`,
+  stale: ([first]) => `stale ${first}`,
+  errors: ([first]) => `errors ${first}`,
+  watch: where("watch", "drop"),
+  pods: where("pods", "unready"),
+  node: where("node", "cut", "lost"),
+  skew: ([, second]) => `skew ${second}`,
+  swizzle: () => "swizzle"
 }
 
-/** The key of the lasting fault that a step ends. */
-const ends = ([verb, first, second]: ReadonlyArray<string>, places: ReadonlyArray<string>): string | undefined => {
-  switch (verb) {
-    case "heal":
-      return first === "all" ? "all" : linkKey(places)
-    case "settle":
-      return "all"
-    case "restart":
-      return `server ${second}`
-    case "resume":
-      return `${first} ${second}`
-    case "return":
-      return `gone ${second}`
-    case "images":
-      return second === "back" ? `images ${first}` : undefined
-    case "watch":
-      return second === "restore" ? `watch ${first}` : undefined
-    case "pods":
-      return second === "ready" ? `pods ${first}` : undefined
-    case "node":
-      return second === "back" ? `node ${first}` : undefined
-    default:
-      return undefined
-  }
+/** By verb: the key of the lasting fault that a step ends. */
+const ends: Readonly<Record<string, Key>> = {
+  heal: ([first], places) => (first === "all" ? "all" : linkKey(places)),
+  settle: () => "all",
+  restart: ([, second]) => `server ${second}`,
+  resume: ([first, second]) => `${first} ${second}`,
+  return: ([, second]) => `gone ${second}`,
+  images: where("images", "back"),
+  watch: where("watch", "restore"),
+  pods: where("pods", "ready"),
+  node: where("node", "back")
 }
 
 /** The duration that a step itself gives to its fault, as in `for 20s`, in seconds. */
 const lasts = (words: ReadonlyArray<string>): number | undefined => {
-  const word = words[0] === "swizzle" ? (words[1] ?? "20s") : words[words.indexOf("for") + 1]
-  const ms = Result.getOrElse(duration(word), () => undefined)
-  return words[0] === "swizzle" || words.includes("for") ? (ms === undefined ? undefined : ms / 1000) : undefined
+  const isSwizzle = words[0] === "swizzle"
+  if (!isSwizzle && !words.includes("for")) return undefined
+  const word = isSwizzle ? (words[1] ?? "20s") : words[words.indexOf("for") + 1]
+  return Result.getOrUndefined(Result.map(duration(word), (ms) => ms / 1000))
 }
 
 /** Follows steps and faults and collects the bands. */
@@ -107,7 +90,7 @@ export class FaultBands {
   step(at: number, text: string): void {
     this.#words = wordsOf(text)
     this.#stepPlaces = this.#words.slice(1).filter((word) => this.#places.all.has(word))
-    const key = ends(this.#words, this.#stepPlaces)
+    const key = this.#key(ends)
     if (key !== undefined) this.#close(at, key)
   }
 
@@ -120,7 +103,7 @@ export class FaultBands {
 
   /** Takes a fault; whether it lasts, so that it is a band. */
   fault(at: number, kind: string, text: string): boolean {
-    const key = begins(this.#words, this.#stepPlaces)
+    const key = this.#key(begins)
     // The end of `for 6 calls` is at no time that is known here.
     const isCounted = this.#words.includes("for") && lasts(this.#words) === undefined
     if (key === undefined || isCounted) return false
@@ -139,6 +122,11 @@ export class FaultBands {
     return this.#done
       .map((band) => ({ ...band, to: Math.min(band.to, Math.max(at, band.from)) }))
       .toSorted((a, b) => a.from - b.from)
+  }
+
+  #key(keys: Readonly<Record<string, Key>>): string | undefined {
+    const [verb = "", first = "", second = ""] = this.#words
+    return keys[verb]?.([first, second], this.#stepPlaces)
   }
 
   #close(at: number, key: string): void {

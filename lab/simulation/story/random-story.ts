@@ -51,36 +51,6 @@ const nodeActs = allActs.filter(({ random }) => random.ofNodes === true)
 /** How much more often than usual a verb may come. Time passes between acts, and sessions start, in every story. */
 const multiples: Readonly<Record<string, ReadonlyArray<number>>> = { session: [1], tick: [3, 4] }
 const defaultMultiples: ReadonlyArray<number> = [1, 1, 0, 4]
-/** Strands that are woven into some stories, each with acts of its own beside usual acts. */
-type Woven = "copies" | "fleetCopies" | "policies" | "fleet" | "tokens" | "members"
-const wovenActs: Readonly<Record<Woven, ReadonlyArray<RandomAct>>> = {
-  copies: strand("copies", ["steal", "env", "leave", "kill", "request", "crash", "errors"]),
-  fleetCopies: strand("copies", [
-    "steal",
-    "env",
-    "leave",
-    "kill",
-    "delete",
-    "request",
-    "crash",
-    "errors",
-    "cut",
-    "heal"
-  ]),
-  policies: strand("policies", ["steal", "mirror", "request"]),
-  fleet: strand("fleet", ["steal", "request", "leave", "crash", "tick"]),
-  tokens: strand("tokens", ["request", "crash", "tick", "errors", "cut", "heal"]),
-  members: strand("members", ["request", "crash", "tick", "errors", "cut", "heal"])
-}
-/** How often a woven strand begins, and how many acts it has. */
-const wovenIn: Readonly<Record<Woven, ReadonlyArray<boolean>>> = {
-  copies: [false, false, false, false, true, false],
-  fleetCopies: [false, false, false, false, false, false, true, false],
-  policies: [false, false, true, false, false, false],
-  fleet: [false, false, false, true, false, false],
-  tokens: [false, false, false, true, false, false, false],
-  members: [false, false, false, false, false, true, false, false]
-}
 const minWoven = 4
 /** Most sessions on copies. */
 const maxCopies = 3
@@ -264,7 +234,7 @@ interface WovenAct {
 const wovenArbitrary = (of: Woven): fc.Arbitrary<ReadonlyArray<WovenAct>> =>
   fc
     .record({
-      isIn: fc.constantFrom(...wovenIn[of]),
+      isIn: fc.constantFrom(...strands[of].isIn),
       acts: fc.array(fc.record({ act: seed, at: fc.double({ min: 0, max: 1, noNaN: true }) }), {
         minLength: minWoven,
         maxLength: maxWoven
@@ -364,50 +334,103 @@ const calmMembers = (member: string, primary: string, random: RandomStream): Rea
   return [...begin, ...spoilt, ...failing, "tick 2m", ...restarted, ...back, "session m1", "tick 8s", "steal m1 86"]
 }
 
-/**
- * Weaves a strand into a story whose other lines stay as they are. The acts of copies over many clusters and of the
- * fleet are about all clusters; those of other strands are about one, the first that is no primary, without which there
- * are neither copies nor tokens. A strand of copies has sessions of its own; the others are about the story's.
- */
+/** The clusters that are no primary. */
+const membersOf = ({ clusters, primary }: Setup): ReadonlyArray<string> => clusters.filter((name) => name !== primary)
+
+/** The cluster that most strands are about. */
+const homeOf = (setup: Setup): string => membersOf(setup)[0] ?? setup.primary
+
+const copiedIn = (clusters: ReadonlyArray<string>): ReadonlyArray<string> =>
+  clusters.flatMap((cluster) => copiedWorkloads.map((workload) => `workload ${cluster} ${workload}`))
+
+/** Strands that are woven into some stories, each with acts of its own beside usual acts. */
+interface Strand {
+  readonly acts: ReadonlyArray<RandomAct>
+  /** How often the strand begins. */
+  readonly isIn: ReadonlyArray<boolean>
+  /** Whether its acts are about all clusters, and not about the first alone that is no primary. */
+  readonly isOfAll?: true
+  /** Whether it makes no sense without a member. */
+  readonly needsMember?: true
+  /** Whether it has sessions of its own, named with this letter; the others are about the story's. */
+  readonly prefix?: string
+  /** Its first act. */
+  readonly begin?: (teller: Teller, random: RandomStream) => void
+  readonly setup?: (setup: Setup, random: RandomStream) => ReadonlyArray<string>
+  /** Its end, while nothing else is wrong. */
+  readonly calm?: (setup: Setup, random: RandomStream) => ReadonlyArray<string>
+}
+
+type Woven = "copies" | "fleetCopies" | "policies" | "fleet" | "tokens" | "members"
+const onAnyCopy = ["request", "crash", "errors"]
+const onCredentials = ["request", "crash", "tick", "errors", "cut", "heal"]
+const strands: Readonly<Record<Woven, Strand>> = {
+  copies: {
+    acts: strand("copies", ["steal", "env", "leave", "kill", ...onAnyCopy]),
+    isIn: [false, false, false, false, true, false],
+    needsMember: true,
+    prefix: "c",
+    setup: (setup) => copiedIn([homeOf(setup)])
+  },
+  fleetCopies: {
+    acts: strand("copies", ["steal", "env", "leave", "kill", "delete", ...onAnyCopy, "cut", "heal"]),
+    isIn: [false, false, false, false, false, false, true, false],
+    isOfAll: true,
+    prefix: "f",
+    begin: beginFleetCopy,
+    setup: ({ clusters }) => copiedIn(clusters)
+  },
+  policies: {
+    acts: strand("policies", ["steal", "mirror", "request"]),
+    isIn: [false, false, true, false, false, false],
+    calm: (setup, random) => calmPolicy(homeOf(setup), setup.primary, random)
+  },
+  fleet: {
+    acts: strand("fleet", ["steal", "request", "leave", "crash", "tick"]),
+    isIn: [false, false, false, true, false, false],
+    isOfAll: true,
+    calm: ({ clusters }, random) => calmFleet(random.pick(clusters), random)
+  },
+  tokens: {
+    acts: strand("tokens", onCredentials),
+    isIn: [false, false, false, true, false, false, false],
+    isOfAll: true,
+    needsMember: true,
+    calm: (setup, random) => calmTokens(homeOf(setup), setup.primary, random),
+    setup: tokenSetup
+  },
+  members: {
+    acts: strand("members", onCredentials),
+    isIn: [false, false, false, false, false, true, false, false],
+    isOfAll: true,
+    needsMember: true,
+    calm: (setup, random) => calmMembers(random.pick(membersOf(setup)) ?? homeOf(setup), setup.primary, random),
+    setup: memberSetup
+  }
+}
+/** Weaves a strand into a story whose other lines stay as they are. */
 const weave = (of: Woven, lines: ReadonlyArray<string>, setup: Setup, woven: ReadonlyArray<WovenAct>) => {
+  const { acts: candidates, begin, calm: end, isOfAll, needsMember, prefix, setup: makeSetup } = strands[of]
   const [first] = woven
-  if (first === undefined) return { lines, setup: [] }
-  const other = setup.clusters.find((name) => name !== setup.primary)
-  if ((of === "copies" || of === "tokens" || of === "members") && other === undefined) return { lines, setup: [] }
-  const home = other ?? setup.primary
-  const members = setup.clusters.filter((name) => name !== setup.primary)
-  const isOfCopies = of === "copies" || of === "fleetCopies"
-  const isOfAll = of === "fleetCopies" || of === "fleet" || of === "tokens" || of === "members"
-  const sessions = isOfCopies ? [] : lines.flatMap((line) => /^session (\S+)/.exec(line)?.[1] ?? [])
+  if (first === undefined || (needsMember && membersOf(setup).length === 0)) return { lines, setup: [] }
+  const home = homeOf(setup)
+  const sessions = lines.flatMap((line) => /^session (\S+)/.exec(line)?.[1] ?? [])
+  const known = prefix === undefined ? { prefix: "c", sessions } : { prefix, sessions: [] }
   const about = isOfAll ? setup : { ...setup, clusters: [home] as const, copiesAt: home }
-  const prefix = of === "fleetCopies" ? "f" : "c"
-  const teller = new Teller(about, maxCopies, new Map(), { prefix, sessions })
+  const teller = new Teller(about, maxCopies, new Map(), known)
   const calm = new RandomStream(`${first.act} calm`)
   const before: Array<Array<string>> = lines.map(() => [])
   const after: Array<string> = []
   for (const [i, { act, at }] of woven.entries()) {
     const from = teller.lines.length
-    if (of === "fleetCopies" && i === 0) beginFleetCopy(teller, new RandomStream(`${act}`))
-    else teller.tellOf(wovenActs[of], new RandomStream(`${act}`))
+    if (i === 0 && begin !== undefined) begin(teller, new RandomStream(`${act}`))
+    else teller.tellOf(candidates, new RandomStream(`${act}`))
     ;(before[Math.floor(at * (lines.length + 1))] ?? after).push(...teller.lines.slice(from))
   }
+  const ending = end?.(setup, calm) ?? []
   return {
-    lines: [
-      ...lines.flatMap((line, i) => [...(before[i] ?? []), line]),
-      ...after,
-      ...(of === "policies" ? calmPolicy(home, setup.primary, calm) : []),
-      ...(of === "fleet" ? calmFleet(calm.pick(setup.clusters), calm) : []),
-      ...(of === "tokens" ? calmTokens(home, setup.primary, calm) : []),
-      ...(of === "members" ? calmMembers(calm.pick(members) ?? home, setup.primary, calm) : [])
-    ],
-    setup:
-      of === "tokens"
-        ? tokenSetup(setup, calm)
-        : of === "members"
-          ? memberSetup(setup, calm)
-          : (isOfCopies ? about.clusters : []).flatMap((cluster) =>
-              copiedWorkloads.map((workload) => `workload ${cluster} ${workload}`)
-            )
+    lines: [...lines.flatMap((line, i) => [...(before[i] ?? []), line]), ...after, ...ending],
+    setup: makeSetup?.(setup, calm) ?? []
   }
 }
 

@@ -10,6 +10,7 @@ import { targetNamespaceAnnotation } from "../../../src/domain/branches/branch-a
 import { at, asString } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
+import type { Answer, MemoryObjects } from "../../memory/memory-objects.ts"
 import type { Cancel } from "../kernel/kernel.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
 import type { Refusal } from "./operator-host.ts"
@@ -126,101 +127,100 @@ const awaitBranch = (
   })
 }
 
+type Failure = Result.Result.Failure<Answer<unknown>>
+const refusalOf = ({ code, detail, reason }: Failure): Refusal => ({ code, reason, message: detail })
+
+/** Waits for all of these at once, with one time-out. */
+const awaitAll = (asker: BranchAsker, branches: ReadonlyArray<KubeObject>, { ready, refused }: BranchOutcome): void => {
+  if (branches.length === 0) return ready([])
+  const names: Array<string> = []
+  const waiting = new Map<string, Cancel>()
+  const stop = (): void => {
+    late()
+    for (const cancel of waiting.values()) cancel()
+  }
+  const late = asker.from.process.after(asker.wish.patience, () => {
+    stop()
+    refused(tooLate)
+  })
+  for (const branch of branches) {
+    const { name } = branch.metadata
+    const cancel = awaitBranch(asker, branch, (found) => {
+      if (!waiting.has(name)) return
+      waiting.get(name)?.()
+      waiting.delete(name)
+      if (phaseOfBranch(found) === "Failed") {
+        stop()
+        return refused(failureOf(found))
+      }
+      names.push(name)
+      if (waiting.size > 0) return
+      late()
+      ready(names)
+    })
+    waiting.set(name, cancel)
+  }
+}
+
 /** Orders branches for a user. Either part of the outcome is called at most once, and none after the user has gone. */
 export const obtainBranches = (asker: BranchAsker, outcome: BranchOutcome): void => {
   const { from, isManagementOnly, namespace: targetNamespace, server, told, wish } = asker
-  const { ids, patience } = wish
   const namespace = isManagementOnly ? operatorNamespace : targetNamespace
-  const names: Array<string> = []
   let isDone = false
   const end = (tell: () => void): void => {
     if (isDone || asker.isOver()) return
     isDone = true
     tell()
   }
-  const refuse = (refusal: Refusal): void => end(() => outcome.refused(refusal))
-
-  /** Waits for all of these at once, with one time-out. */
-  const awaitAll = (branches: ReadonlyArray<KubeObject>, then: () => void): void => {
-    if (branches.length === 0) return then()
-    const waiting = new Map<string, Cancel>()
-    const stop = (): void => {
-      late()
-      for (const cancel of waiting.values()) cancel()
-    }
-    const late = from.process.after(patience, () => {
-      stop()
-      refuse(tooLate)
+  const refused = (refusal: Refusal): void => end(() => outcome.refused(refusal))
+  const ask = <A>(
+    request: (objects: MemoryObjects) => Answer<A>,
+    answered: (answer: A) => void,
+    failed = (failure: Failure): void => refused(refusalOf(failure))
+  ): void =>
+    server.ask(from, request, (answer) => {
+      if (isDone || asker.isOver()) return
+      if (Result.isSuccess(answer)) answered(answer.success)
+      else failed(answer.failure)
     })
-    for (const branch of branches) {
-      const { name } = branch.metadata
-      const cancel = awaitBranch(asker, branch, (found) => {
-        if (!waiting.has(name)) return
-        waiting.get(name)?.()
-        waiting.delete(name)
-        if (phaseOfBranch(found) === "Failed") {
-          stop()
-          return refuse(failureOf(found))
-        }
-        names.push(name)
-        if (waiting.size > 0) return
-        late()
-        then()
-      })
-      waiting.set(name, cancel)
-    }
-  }
 
-  const ready = (): void => end(() => outcome.ready(names))
-
-  const order = (missing: ReadonlyArray<string>, made: ReadonlyArray<KubeObject>): void => {
+  /** Orders these one after the other, or finds one that somebody has ordered meanwhile. */
+  const order = (missing: ReadonlyArray<string>, then: (made: ReadonlyArray<KubeObject>) => void): void => {
     const [id, ...others] = missing
-    if (id === undefined) return awaitAll(made, ready)
+    if (id === undefined) return then([])
     const object = branchObject(wish, { id, namespace, targetNamespace })
-    server.ask(
-      from,
+    const next = (made: KubeObject): void => order(others, (more) => then([made, ...more]))
+    ask(
       (objects) => objects.create(branchDatabases, object, namespace, from.process.now()),
-      (answer) => {
-        if (isDone || asker.isOver()) return
-        if (Result.isSuccess(answer)) return order(others, [...made, answer.success])
-        if (answer.failure.reason !== "AlreadyExists")
-          return refuse({ code: answer.failure.code, reason: answer.failure.reason, message: answer.failure.detail })
-        server.ask(
-          from,
-          (objects) => objects.get(branchDatabases, object.metadata.name, namespace),
-          (found) => {
-            if (isDone || asker.isOver()) return
-            if (Result.isSuccess(found)) return order(others, [...made, found.success])
-            const { code, detail, reason } = found.failure
-            refuse({ code, reason, message: detail })
-          }
-        )
-      }
+      next,
+      (failure) =>
+        failure.reason === "AlreadyExists"
+          ? ask((objects) => objects.get(branchDatabases, object.metadata.name, namespace), next)
+          : refused(refusalOf(failure))
     )
   }
 
   const isOurs = ({ metadata }: KubeObject): boolean =>
     (metadata.annotations?.[targetNamespaceAnnotation] ?? metadata.namespace) === targetNamespace &&
-    ids.includes(metadata.labels?.[branchIdLabel] ?? "")
+    wish.ids.includes(metadata.labels?.[branchIdLabel] ?? "")
 
-  server.ask(
-    from,
+  ask(
     (objects) => Result.succeed(objects.list(branchDatabases, { namespace, labelSelector: branchIdLabel })),
-    (answer) => {
-      if (isDone || asker.isOver()) return
-      if (Result.isFailure(answer)) {
-        const { code, detail, reason } = answer.failure
-        return refuse({ code, reason, message: detail })
-      }
-      const found = answer.success.items.filter(isOurs)
+    ({ items }) => {
+      const found = items.filter(isOurs)
       for (const branch of found) told(branch)
       const usable = found.filter((branch) => phaseOfBranch(branch) !== "Failed")
       const known = new Set(usable.map(({ metadata }) => metadata.labels?.[branchIdLabel]))
-      names.push(...usable.filter((branch) => phaseOfBranch(branch) === "Ready").map(({ metadata }) => metadata.name))
-      const missing = ids.filter((id) => !known.has(id))
-      awaitAll(
-        usable.filter((branch) => phaseOfBranch(branch) !== "Ready"),
-        () => order(missing, [])
+      const nameOf = ({ metadata }: KubeObject): string => metadata.name
+      const there = usable.filter((branch) => phaseOfBranch(branch) === "Ready").map(nameOf)
+      const coming = usable.filter((branch) => phaseOfBranch(branch) !== "Ready")
+      const missing = wish.ids.filter((id) => !known.has(id))
+      const awaitThen = (branches: ReadonlyArray<KubeObject>, ready: BranchOutcome["ready"]): void =>
+        awaitAll(asker, branches, { ready, refused })
+      awaitThen(coming, (come) =>
+        order(missing, (ordered) =>
+          awaitThen(ordered, (made) => end(() => outcome.ready([...there, ...come, ...made])))
+        )
       )
     }
   )

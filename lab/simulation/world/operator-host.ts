@@ -9,6 +9,7 @@ import type { ConnectRequest, OperatorFacade } from "../../../src/app/api/operat
 import { serveConnect } from "../../../src/app/api/serve-connect.ts"
 import { type ApiError, badRequest } from "../../../src/app/api/status.ts"
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
+import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import type { Answer, Commit } from "../../memory/memory-objects.ts"
 import type { RandomStream } from "../kernel/random-stream.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
@@ -194,24 +195,18 @@ export class OperatorHost implements ReplicaHost {
     use: (facade: OperatorFacade["Service"]) => Effect.Effect<A, ApiError>,
     answer: (result: Answer<A>) => void
   ): void {
-    const { facade, process } = this.#endpoint()
     const { objects } = this.#options.server
     const unavailable = (detail: string) => answer(Result.fail(objects.error("ask operator", "Other", detail, 503)))
-    if (process === undefined || facade === undefined)
-      return unavailable("no endpoints available for service mirrord-operator")
-    const cancel = process.whenDead(() => unavailable("error trying to reach service: connection reset"))
-    const serve = (): void => {
+    this.#reach(unavailable, ({ facade, mourning, process }) =>
       process.run(use(facade), (exit) => {
-        cancel()
+        mourning()
         if (Exit.isSuccess(exit)) return answer(Result.succeed(exit.value))
         const failure = firstFailure(exit)
         if (failure === undefined) return unavailable(String(exit.cause))
         const { code, message, reason } = failure
         answer(Result.fail(objects.error("ask operator", reasonOf(code, reason), message, code)))
       })
-    }
-    if (process.state === "running") serve()
-    else process.hold(serve)
+    )
   }
 
   /** Calls the operator's API in its process; the answer is a failure if the operator does not serve. */
@@ -247,24 +242,26 @@ export class OperatorHost implements ReplicaHost {
       back(Result.fail({ code, reason, message }))
     network.send(from.place, this.place, () => {
       if (server.isDown) return refuse(undefined, "", "connection refused")
-      const { facade, process } = this.#endpoint()
-      if (process === undefined || facade === undefined)
-        return refuse(503, "ServiceUnavailable", "no endpoints available for service mirrord-operator")
-      const mourning = process.whenDead(() =>
-        refuse(503, "ServiceUnavailable", "error trying to reach service: connection reset")
-      )
-      const serve = (): void => {
+      this.#reach(unavailable(refuse), ({ facade, mourning, process }) =>
         process.run(use(facade), (exit) => {
           mourning()
-          if (Exit.isSuccess(exit)) return back(Result.succeed(exit.value))
-          const failure = firstFailure(exit)
-          if (failure === undefined) refuse(500, "InternalError", String(exit.cause))
-          else refuse(failure.code, failure.reason, failure.message)
+          if (Exit.isSuccess(exit)) back(Result.succeed(exit.value))
+          else refuseFailure(exit, refuse)
         })
-      }
-      if (process.state === "running") serve()
-      else process.hold(serve)
+      )
     })
+  }
+
+  /**
+   * Serves a request in the process that the Service leads to, at once or when the process goes on that is stopped.
+   * `refuse` hears why that cannot be: there is none, or it dies before `mourning` is called.
+   */
+  #reach(refuse: (message: string) => void, serve: (reached: Reached) => void): void {
+    const { facade, process } = this.#endpoint()
+    if (process === undefined || facade === undefined)
+      return refuse("no endpoints available for service mirrord-operator")
+    const mourning = process.whenDead(() => refuse("error trying to reach service: connection reset"))
+    whenRunning(process, () => serve({ facade, process, mourning }))
   }
 
   /** A connect request as this cluster's aggregation layer passes it on. The returned function abandons the request. */
@@ -287,62 +284,47 @@ export class OperatorHost implements ReplicaHost {
         },
         from.process
       )
+    /** Hands the channel to its caller, who may have given up meanwhile. */
+    const handOver = (theirs: FrameChannel, isSilent: () => boolean): void => {
+      if (isOver) return theirs.close()
+      over()
+      if (!isSilent()) return outcome.opened(theirs)
+      // The answer waited at a cut while its own connection died.
+      theirs.close()
+      outcome.refused(undefined, "", "connection reset")
+    }
     network.send(from.place, this.place, () => {
       if (isOver) return
       if (server.isDown) return refuse(undefined, "", "connection refused")
       if (link?.bearer !== undefined && !server.accepts(link.bearer)) return refuse(401, "Unauthorized", "Unauthorized")
-      const { facade, process } = this.#endpoint()
-      if (process === undefined || facade === undefined)
-        return refuse(503, "ServiceUnavailable", "no endpoints available for service mirrord-operator")
       let upgraded = false
-      const mourning = process.whenDead(() => {
-        if (!upgraded) refuse(503, "ServiceUnavailable", "error trying to reach service: connection reset")
-      })
-      const gone = Effect.callback<never, ApiError>((resume) => {
-        const tell = (): void =>
-          resume(Effect.fail(badRequest("The client left while its session was being prepared.")))
-        left = () => {
-          if (process.state === "running") tell()
-          else process.hold(tell)
-        }
-        if (isOver) left()
-      })
-      const upgrade = Effect.sync(() => {
-        upgraded = true
-        mourning()
-        const [theirs, ours, connection] = makePipe(kernel, network, {
-          what: `session ${request.sessionId ?? ""}`,
-          left: from,
-          right: { place: this.place, process },
-          ...(link === undefined ? {} : { pulse: link.pulse })
+      const unlessUpgraded: Refuse = (...refusal) => {
+        if (!upgraded) refuse(...refusal)
+      }
+      this.#reach(unavailable(unlessUpgraded), ({ facade, mourning, process }) => {
+        const gone = Effect.callback<never, ApiError>((resume) => {
+          const tell = (): void =>
+            resume(Effect.fail(badRequest("The client left while its session was being prepared.")))
+          left = () => whenRunning(process, tell)
+          if (isOver) left()
         })
-        network.send(
-          this.place,
-          from.place,
-          () => {
-            // A caller that gave up meanwhile never takes the channel.
-            if (isOver) return theirs.close()
-            over()
-            if (!connection.isSilent()) return outcome.opened(theirs)
-            // The answer waited at a cut while its own connection died.
-            theirs.close()
-            outcome.refused(undefined, "", "connection reset")
-          },
-          from.process
-        )
-        return ours
-      })
-      const serve = (): void => {
+        const upgrade = Effect.sync(() => {
+          upgraded = true
+          mourning()
+          const [theirs, ours, connection] = makePipe(kernel, network, {
+            what: `session ${request.sessionId ?? ""}`,
+            left: from,
+            right: { place: this.place, process },
+            ...(link === undefined ? {} : { pulse: link.pulse })
+          })
+          network.send(this.place, from.place, () => handOver(theirs, () => connection.isSilent()), from.process)
+          return ours
+        })
         process.run(serveConnect(facade, request, gone, upgrade), (exit) => {
           mourning()
-          if (upgraded || Exit.isSuccess(exit)) return
-          const failure = firstFailure(exit)
-          if (failure === undefined) refuse(500, "InternalError", String(exit.cause))
-          else refuse(failure.code, failure.reason, failure.message)
+          if (!Exit.isSuccess(exit)) refuseFailure(exit, unlessUpgraded)
         })
-      }
-      if (process.state === "running") serve()
-      else process.hold(serve)
+      })
     })
     const abandon = (): void => {
       if (isOver) return
@@ -354,8 +336,31 @@ export class OperatorHost implements ReplicaHost {
   }
 }
 
-const firstFailure = (exit: Exit.Exit<unknown, ApiError>): ApiError | undefined => {
-  if (Exit.isSuccess(exit)) return undefined
-  for (const reason of exit.cause.reasons) if (reason._tag === "Fail") return reason.error
-  return undefined
+type Refuse = (code: number | undefined, reason: string, message: string) => void
+
+interface Reached {
+  readonly facade: OperatorFacade["Service"]
+  readonly process: SimProcess
+  /** Ends the waiting for the process's death. */
+  readonly mourning: () => void
+}
+
+/** Now, or when a process that is stopped goes on. */
+const whenRunning = (process: SimProcess, act: () => void): void => {
+  if (process.state === "running") act()
+  else process.hold(act)
+}
+
+const unavailable =
+  (refuse: Refuse) =>
+  (message: string): void =>
+    refuse(503, "ServiceUnavailable", message)
+
+const firstFailure = ({ cause }: Exit.Failure<unknown, ApiError>): ApiError | undefined =>
+  cause.reasons.flatMap((reason) => (reason._tag === "Fail" ? [reason.error] : []))[0]
+
+const refuseFailure = (exit: Exit.Failure<unknown, ApiError>, refuse: Refuse): void => {
+  const failure = firstFailure(exit)
+  if (failure === undefined) refuse(500, "InternalError", String(exit.cause))
+  else refuse(failure.code, failure.reason, failure.message)
 }

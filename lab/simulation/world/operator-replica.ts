@@ -186,23 +186,7 @@ export class OperatorReplica {
     const elected = makeElectedFacade()
     this.#facade = elected.facade
     const replica: Omit<ReplicaOptions, "operator"> = {
-      connector: {
-        own: this.#access(process, server),
-        member: ({ name: cluster }, credentials) =>
-          Effect.sync(() => {
-            const member = this.#options.member(cluster)
-            if (member === undefined) throw new Error(`the world has no cluster ${cluster}`)
-            let current = credentials
-            const token = (): string =>
-              current._tag === "BearerToken" ? Redacted.value(current.token) : current.certificatePem.trim()
-            return {
-              ...this.#access(process, member.server, token),
-              reauthenticate: (next) => {
-                current = next
-              }
-            }
-          })
-      },
+      connector: this.#connector(process),
       agents: (api) =>
         podAgents(retryingApi(api), { ...agentSettings, ephemeral: ephemeralAgents }, (host, port) =>
           this.#dial(process, host, port)
@@ -383,6 +367,26 @@ export class OperatorReplica {
     return tellSpans(Context.get(process.context, Clock.Clock), (span) =>
       emit({ _tag: "Span", cluster: server.place, process: process.name, span })
     )
+  }
+
+  #connector(process: SimProcess): ReplicaOptions["connector"] {
+    return {
+      own: this.#access(process, this.#options.server),
+      member: ({ name: cluster }, credentials) =>
+        Effect.sync(() => {
+          const member = this.#options.member(cluster)
+          if (member === undefined) throw new Error(`the world has no cluster ${cluster}`)
+          let current = credentials
+          const token = (): string =>
+            current._tag === "BearerToken" ? Redacted.value(current.token) : current.certificatePem.trim()
+          return {
+            ...this.#access(process, member.server, token),
+            reauthenticate: (next) => {
+              current = next
+            }
+          }
+        })
+    }
   }
 
   #access(process: SimProcess, server: ApiServer, token?: () => string): ClusterAccess {

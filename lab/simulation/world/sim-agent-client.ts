@@ -14,11 +14,10 @@ import type { AgentOutput } from "../../agent/agent-output.ts"
 import { visibleEnvironment } from "../../agent/environment.ts"
 import { IncomingClient } from "../../agent/incoming/incoming-client.ts"
 import { canMirrorRequests, type RequestForm, stolenRequestForm } from "../../agent/incoming/incoming-messages.ts"
-import { agentError } from "../../agent/io-errors.ts"
 import { AgentOutgoing } from "../../agent/outgoing/agent-outgoing.ts"
 import { tooNew } from "../../agent/too-new.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
-import { dialEcho, lookUp, lookUpAddress, SimAgentFiles } from "./sim-agent-pod.ts"
+import { dialEcho, lookUp, SimAgentFiles } from "./sim-agent-pod.ts"
 
 /** The agent, as a client's connection sees it. */
 export interface ClientSurroundings {
@@ -93,13 +92,10 @@ export class SimAgentClient implements AgentOutput {
   readonly #agent: ClientSurroundings
   readonly #files: SimAgentFiles
   readonly #tcp: AgentOutgoing
-  readonly #udp: AgentOutgoing
   readonly #inline: Lane
   readonly #mirror: Lane
   readonly #steal: Lane
-  readonly #seqpacket: Lane
   readonly #dns: Lane
-  readonly #reverse: Lane
   /** Whether the agent can decode all messages that the codec can. */
   readonly #current: boolean
   readonly #waiting: Array<() => void> = []
@@ -122,18 +118,15 @@ export class SimAgentClient implements AgentOutput {
     this.incoming = new IncomingClient(id, this)
     this.#files = new SimAgentFiles(agent.cluster)
     const lane = (): Lane => new Lane(this, agent.process, agent.delay)
-    const [tcp, udp] = [lane(), lane()]
+    const tcp = lane()
     this.#inline = lane()
     this.#mirror = lane()
     this.#steal = lane()
-    this.#seqpacket = lane()
     this.#dns = lane()
-    this.#reverse = lane()
     const after = (ms: number, run: () => void) => agent.process.after(ms, run)
     // Connects with a uid are answered in the order in which they complete, and each takes a time of its own.
     const connecting = (run: () => void): void => void agent.process.after(agent.delay(), run)
     this.#tcp = new AgentOutgoing("TcpOutgoing", this, dialEcho(agent.cluster, connecting, tcp.think), { after })
-    this.#udp = new AgentOutgoing("UdpOutgoing", this, dialEcho(agent.cluster, connecting, udp.think), { after })
   }
 
   /** Starts to read. */
@@ -163,7 +156,6 @@ export class SimAgentClient implements AgentOutput {
     this.#over = true
     this.#waiting.length = 0
     this.#tcp.close()
-    this.#udp.close()
     this.#agent.left(this)
   }
 
@@ -268,10 +260,6 @@ export class SimAgentClient implements AgentOutput {
         return this.#steal.think(() => this.#agent.steal(this, message.value))
       case "TcpOutgoing":
         return this.#tcp.handle(message.value)
-      case "UdpOutgoing":
-        return this.#udp.handle(message.value)
-      case "SeqpacketOutgoing":
-        return this.#refuseSeqpacket(message.value)
       case "FileRequest":
         return this.#inline.think(() => this.#file(message.value))
       case "ReadyForLogs":
@@ -285,23 +273,14 @@ export class SimAgentClient implements AgentOutput {
     }
   }
 
-  #refuseSeqpacket(message: Extract<ClientMessage, { readonly _tag: "SeqpacketOutgoing" }>["value"]): void {
-    if (message._tag !== "ConnectV2") return
-    const { uid } = message.value
-    const connect = { _tag: "Err", error: agentError("Unsupported") } as const
-    this.#seqpacket.think(() => {
-      this.send({ _tag: "SeqpacketOutgoing", value: { _tag: "ConnectV2", value: { uid, connect } } })
-    })
-  }
-
   #file(request: Extract<ClientMessage, { readonly _tag: "FileRequest" }>["value"]): void {
     const answer = this.#files.handle(request)
-    if (answer._tag === "Answer") this.send({ _tag: "File", value: answer.response })
-    else if (answer._tag === "EndConnection") this.#endWith(answer.reason)
+    if (answer?._tag === "Answer") this.send({ _tag: "File", value: answer.response })
+    if (answer?._tag === "EndConnection") this.#endWith(answer.reason)
   }
 
-  /** Messages with one answer each. */
-  #question(message: Question): void {
+  /** Messages with one answer each, as far as programs of stories send them. */
+  #question(message: ClientMessage): void {
     const { cluster } = this.#agent
     switch (message._tag) {
       case "GetEnvVarsRequest": {
@@ -315,12 +294,6 @@ export class SimAgentClient implements AgentOutput {
         return this.#dns.think(() => void this.send(lookUp(cluster, message.value.node, "Any")))
       case "GetAddrInfoRequestV2":
         return this.#dns.think(() => void this.send(lookUp(cluster, message.value.node, message.value.family._tag)))
-      case "ReverseDnsLookup":
-        return this.#reverse.think(() => void this.send(lookUpAddress(cluster, message.value.ipAddress)))
-      case "PauseTargetRequest":
-        return this.#answer({ _tag: "Close", value: "Pause isn't supported anymore." })
-      case "Vpn":
-        return this.#answer({ _tag: "Close", value: "VPN is not supported" })
       case "SwitchProtocolVersion": {
         // The version that the client said decides, as far as this agent knows the forms (wire.md §5.3).
         const agreed = minVersion(this.#agent.version, message.value)
@@ -330,21 +303,8 @@ export class SimAgentClient implements AgentOutput {
         this.#mirrors = canMirrorRequests(agreed)
         return this.#answer({ _tag: "SwitchProtocolVersionResponse", value: agreed })
       }
+      default:
+        throw new Error(`no program of a story sends a ${message._tag}, so simulated agents do not answer it`)
     }
   }
 }
-
-type Question = Extract<
-  ClientMessage,
-  {
-    readonly _tag:
-      | "GetEnvVarsRequest"
-      | "Ping"
-      | "GetAddrInfoRequest"
-      | "GetAddrInfoRequestV2"
-      | "ReverseDnsLookup"
-      | "PauseTargetRequest"
-      | "Vpn"
-      | "SwitchProtocolVersion"
-  }
->

@@ -7,7 +7,7 @@
 
 import type { AddressFamily } from "../../../src/domain/protocol/client-message.ts"
 import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
-import type { FileRequest, FileResponse, SeekFrom } from "../../../src/domain/protocol/file-messages.ts"
+import type { FileRequest, FileResponse } from "../../../src/domain/protocol/file-messages.ts"
 import type { SocketAddress } from "../../../src/domain/protocol/network-messages.ts"
 import type { ResponseError } from "../../../src/domain/protocol/response-error.ts"
 import { dnsError, families, noData, noSuchName, question } from "../../agent/dns/dns-names.ts"
@@ -55,15 +55,8 @@ export const lookUp = (cluster: string, node: string, family: AddressFamily["_ta
   }
 }
 
-export const lookUpAddress = (cluster: string, ip: string): DaemonMessage => {
-  const hostname = `${ip.replaceAll(/[.:]/g, "-")}.${cluster}`
-  return { _tag: "ReverseDnsLookup", value: { _tag: "Ok", value: { hostname: { _tag: "Ok", value: hostname } } } }
-}
-
 /** Runs work of a peer after a while, in order. */
 export type Later = (run: () => void) => void
-
-const nothing = new Uint8Array(0)
 
 /**
  * Peers that greet with `hello from <cluster>` and echo all they hear. `connecting` takes the time of a connection
@@ -141,26 +134,23 @@ const echoPeer = (remoteAddress: SocketAddress, greeting: Uint8Array, talking: L
   }
 }
 
-/** The outcome of a file request, as in `AgentFiles` of lab/agent. */
+/** The outcome of a file request; `undefined` if there is no answer. */
 export type SimFileAnswer =
   | { readonly _tag: "Answer"; readonly response: FileResponse }
-  | { readonly _tag: "None" }
   | { readonly _tag: "EndConnection"; readonly reason: string }
+  | undefined
 
-const readOnlyFilesystem = 30
 const ok = <A>(value: A) => ({ _tag: "Ok", value }) as const
 const err = (error: ResponseError) => ({ _tag: "Err", error }) as const
-const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 /**
- * The descriptors of one client in a read-only file system: every absolute path is a file with the text `file of
- * <cluster>` and a line end. Writing requests fail as on a read-only file system; there are no directories; the rest is
- * unsupported.
+ * The descriptors of one client in a file system in which every absolute path is a file with the text `file of
+ * <cluster>` and a line end. The programs of stories read whole files and no more: all else is unsupported.
  */
 export class SimAgentFiles {
   readonly #content: Uint8Array
   /** Descriptor → position. */
-  readonly #open = new Map<bigint, bigint>()
+  readonly #open = new Map<bigint, number>()
   #next = 0n
 
   constructor(cluster: string) {
@@ -168,111 +158,33 @@ export class SimAgentFiles {
   }
 
   handle(request: FileRequest): SimFileAnswer {
-    const problem = fatalPath(request)
-    if (problem !== undefined) return { _tag: "EndConnection", reason: problem }
+    const reason = fatalPath(request)
+    if (reason !== undefined) return { _tag: "EndConnection", reason }
     const response = this.#answer(request)
-    return response === undefined ? { _tag: "None" } : { _tag: "Answer", response }
+    return response === undefined ? undefined : { _tag: "Answer", response }
   }
 
   #answer(request: FileRequest): FileResponse | undefined {
     switch (request._tag) {
-      case "Open": {
-        const {
-          path,
-          openOptions: { write, append, truncate, create, createNew }
-        } = request.value
-        if (write || append || truncate || create || createNew) {
-          return { _tag: "Open", value: err(systemError(readOnlyFilesystem)) }
-        }
-        if (isMissing(path)) return { _tag: "Open", value: err(systemError(errno.ENOENT)) }
-        this.#open.set(this.#next, 0n)
+      case "Open":
+        if (request.value.path.endsWith("/missing")) return { _tag: "Open", value: err(systemError(errno.ENOENT)) }
+        this.#open.set(this.#next, 0)
         return { _tag: "Open", value: ok({ fd: this.#next++ }) }
-      }
       case "Read": {
-        const { remoteFd, bufferSize } = request.value
-        const position = this.#open.get(remoteFd)
-        if (position === undefined) return { _tag: "Read", value: err({ _tag: "NotFound", value: remoteFd }) }
-        const bytes = this.#read(bufferSize, position)
-        this.#open.set(remoteFd, position + BigInt(bytes.length))
+        const { bufferSize, remoteFd } = request.value
+        const from = this.#open.get(remoteFd)
+        if (from === undefined) return { _tag: "Read", value: err({ _tag: "NotFound", value: remoteFd }) }
+        const bytes = this.#content.subarray(from, from + Number(bufferSize))
+        this.#open.set(remoteFd, from + bytes.length)
         return { _tag: "Read", value: ok({ bytes, readAmount: BigInt(bytes.length) }) }
-      }
-      case "ReadLimited": {
-        const { remoteFd, bufferSize, startFrom } = request.value
-        if (!this.#open.has(remoteFd)) return { _tag: "ReadLimited", value: err({ _tag: "NotFound", value: remoteFd }) }
-        const bytes = this.#read(bufferSize, startFrom)
-        return { _tag: "ReadLimited", value: ok({ bytes, readAmount: BigInt(bytes.length) }) }
-      }
-      case "Seek": {
-        const { fd, seekFrom } = request.value
-        const position = this.#open.get(fd)
-        if (position === undefined) return { _tag: "Seek", value: err({ _tag: "NotFound", value: fd }) }
-        const target = this.#target(position, seekFrom)
-        if (target < 0n) return { _tag: "Seek", value: err(systemError(errno.EINVAL)) }
-        this.#open.set(fd, target)
-        return { _tag: "Seek", value: ok({ resultOffset: target }) }
       }
       case "Close":
         this.#open.delete(request.value.fd)
         return undefined
-      case "Access": {
-        const { pathname, mode } = request.value
-        if (isMissing(pathname)) return { _tag: "Access", value: err(systemError(errno.ENOENT)) }
-        return { _tag: "Access", value: (mode & 2) === 0 ? ok({}) : err(systemError(readOnlyFilesystem)) }
-      }
       default: {
         const kind = answerOf(request)
-        return kind === undefined ? undefined : { _tag: kind, value: err(this.#failure(request)) }
+        return kind === undefined ? undefined : { _tag: kind, value: err(agentError("Unsupported")) }
       }
-    }
-  }
-
-  #failure(request: FileRequest): ResponseError {
-    const { value } = request
-    const fd = "fd" in value ? value.fd : "remoteFd" in value ? value.remoteFd : undefined
-    if (typeof fd === "bigint" && !this.#open.has(fd)) return { _tag: "NotFound", value: fd }
-    switch (request._tag) {
-      case "Write":
-      case "WriteLimited":
-        return systemError(errno.EBADF)
-      case "FdOpenDir":
-      case "ReadDir":
-      case "ReadDirBatch":
-      case "GetDEnts64":
-        return { _tag: "NotDirectory", value: request.value.remoteFd }
-      case "OpenRelative": {
-        const { relativeFd } = request.value
-        return { _tag: this.#open.has(relativeFd) ? "NotDirectory" : "NotFound", value: relativeFd }
-      }
-      case "ReadLink":
-        return systemError(errno.EINVAL)
-      case "MakeDir":
-      case "MakeDirAt":
-      case "RemoveDir":
-      case "Unlink":
-      case "UnlinkAt":
-      case "Rename":
-        return systemError(readOnlyFilesystem)
-      default:
-        return agentError("Unsupported")
-    }
-  }
-
-  #read(size: bigint, from: bigint): Uint8Array {
-    const length = BigInt(this.#content.length)
-    if (from >= length) return nothing
-    return this.#content.subarray(Number(from), Number(least(length, from + size)))
-  }
-
-  #target(position: bigint, seek: SeekFrom): bigint {
-    switch (seek._tag) {
-      case "Start":
-        return seek.value
-      case "End":
-        return BigInt(this.#content.length) + seek.value
-      case "Current":
-        return position + seek.value
     }
   }
 }
-
-const isMissing = (path: string): boolean => path.endsWith("/missing")
