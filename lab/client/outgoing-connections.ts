@@ -18,8 +18,9 @@ export type OutgoingMessage = Extract<
   { readonly _tag: "TcpOutgoing" | "UdpOutgoing" | "SeqpacketOutgoing" }
 >
 
-const transportOf = (message: OutgoingMessage): Transport =>
-  message._tag === "TcpOutgoing" ? "Tcp" : message._tag === "UdpOutgoing" ? "Udp" : "Seqpacket"
+const transports = { TcpOutgoing: "Tcp", UdpOutgoing: "Udp", SeqpacketOutgoing: "Seqpacket" } as const
+
+const transportOf = ({ _tag }: OutgoingMessage): Transport => transports[_tag]
 
 type Common = Extract<ClientMessage, { readonly _tag: "SeqpacketOutgoing" }>["value"]
 

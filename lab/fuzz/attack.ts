@@ -67,9 +67,10 @@ export const attack = async (
     const problem = await tried.last.problem
     if (problem !== undefined) throw new Wrong(problem)
   })
+  const wanted = "inputs" in options ? options.inputs : 1_000_000
   const details = await fc.check(property, {
     seed,
-    numRuns: options.path !== undefined ? 1 : "inputs" in options ? options.inputs : 1_000_000,
+    numRuns: options.path === undefined ? wanted : 1,
     ...("ms" in options ? { interruptAfterTimeLimit: options.ms, markInterruptAsFailure: false } : {}),
     endOnFailure: options.shrinks !== true,
     ...(options.path === undefined ? {} : { path: options.path })

@@ -65,8 +65,8 @@ export const makeReporter = ({ isColoured, isTerminal, json }: ReporterOptions):
   let begun: number | undefined
   const paint = (code: number, text: string): string => (isColoured ? `\u001b[${code}m${text}\u001b[0m` : text)
   const sentenceOf = (name: string, ok: boolean, details: StepDetails, seconds: number): string => {
-    const shown = evidence[name]?.(details)
-    const after = ok ? (shown === undefined ? "" : `: ${String(shown)}`) : `: ${String(details["problem"] ?? "failed")}`
+    const shown = ok ? evidence[name]?.(details) : (details["problem"] ?? "failed")
+    const after = shown === undefined ? "" : `: ${String(shown)}`
     const time = isTerminal ? paint(2, ` (${seconds} s)`) : ""
     return `${ok ? paint(32, "✓") : paint(31, "✗")} ${sentences[name] ?? name}${after}${time}`
   }

@@ -56,8 +56,8 @@ export const run = (
   new Promise((resolve) => {
     const options = { ...nobody, env: programEnv(env), cwd: "/", maxBuffer: 64 * 1024 * 1024 }
     execFile(program, args, options, (error, out, err) => {
-      const status = error === null ? 0 : typeof error.code === "number" ? error.code : 1
-      resolve({ status, out, err })
+      const failure = typeof error?.code === "number" ? error.code : 1
+      resolve({ status: error === null ? 0 : failure, out, err })
     })
   })
 

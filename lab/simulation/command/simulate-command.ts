@@ -27,8 +27,10 @@ interface CannotStart {
 const cannotStart = (...mistakes: ReadonlyArray<string>): Effect.Effect<never, CannotStart> => Effect.fail({ mistakes })
 
 /** The seed of a later round of a run without an end. */
-const seedAfter = (seed: string, rounds: number): string =>
-  rounds === 0 ? seed : /^\d+$/.test(seed) ? `${BigInt(seed) + BigInt(rounds)}` : `${seed}+${rounds}`
+const seedAfter = (seed: string, rounds: number): string => {
+  if (rounds === 0) return seed
+  return /^\d+$/.test(seed) ? `${BigInt(seed) + BigInt(rounds)}` : `${seed}+${rounds}`
+}
 
 function* randomJobs({
   forever,

@@ -59,6 +59,17 @@ class Bars {
   }
 }
 
+/** By collection: how an object of a session looks. */
+const looks: Readonly<Record<string, typeof parentLook>> = {
+  [mirrordMultiClusterSessions.plural]: parentLook,
+  [mirrordClusterSessions.plural]: childLook
+}
+
+const textOf = (event: TimedEvent): string | undefined => {
+  if (event._tag === "Step") return event.text
+  return event._tag === "RequestEntered" ? `request ${event.id} enters ${event.cluster}` : describeEvent(event)
+}
+
 /** Builds the page's contents from the events of a story, one after the other. */
 class ReportBuilder {
   readonly #bars = new Bars()
@@ -81,12 +92,7 @@ class ReportBuilder {
   add(event: TimedEvent): void {
     const at = secondsOf(event.at)
     this.#draw(event, at)
-    const text =
-      event._tag === "Step"
-        ? event.text
-        : event._tag === "RequestEntered"
-          ? `request ${event.id} enters ${event.cluster}`
-          : describeEvent(event)
+    const text = textOf(event)
     if (text !== undefined) this.#events.push({ at, lane: this.#laneOf(event), kind: kindOf(event), text })
   }
 
@@ -189,12 +195,7 @@ class ReportBuilder {
 
   #committed({ cluster, commit }: Extract<TimedEvent, { readonly _tag: "Committed" }>, at: number): void {
     const { after, before, ref } = commit
-    const appearanceOf =
-      ref.plural === mirrordMultiClusterSessions.plural
-        ? parentLook
-        : ref.plural === mirrordClusterSessions.plural
-          ? childLook
-          : undefined
+    const appearanceOf = looks[ref.plural]
     const object = after ?? before
     if (appearanceOf === undefined || object === undefined) return
     const key = `${cluster} ${ref.plural} ${object.metadata.name}`

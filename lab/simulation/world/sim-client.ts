@@ -61,6 +61,9 @@ const floodChunk = 16 * 1024
 /** Time before the first repetition, ms; doubles with each repetition. */
 const firstRepeat = 5
 
+/** By shape: the kind of client that connects first. */
+const firstKinds = { exec: "cli", dump: "dump", "port-forward": "reversePortForward" } as const
+
 export class SimClient {
   readonly name: string
   readonly place: Place
@@ -93,9 +96,7 @@ export class SimClient {
     this.process = new SimProcess(options.kernel, this.place, (line) =>
       options.emit({ _tag: "Log", process: this.place, line })
     )
-    this.#state = makeClient(
-      this.#clientOptions(options.shape === "exec" ? "cli" : options.shape === "dump" ? "dump" : "reversePortForward")
-    )
+    this.#state = makeClient(this.#clientOptions(firstKinds[options.shape]))
     this.process.after(0, () => this.#start(true))
   }
 

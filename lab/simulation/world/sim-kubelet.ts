@@ -230,13 +230,17 @@ export class SimKubelet {
     if (kind === "deployment") return this.deploy(name, count)
     const template = { metadata: { labels: { app: name } }, spec: { containers: [{ name: "app" }] } }
     const { objects } = this.#options.server
-    const spec =
-      kind === "statefulset"
-        ? { replicas: count, selector: { matchLabels: { app: name } }, template }
-        : kind === "job"
-          ? { template }
-          : { jobTemplate: { spec: { template } } }
-    objects.write(refOf(kind), name, { spec }, { namespace: workloadNamespace, now: this.#options.kernel.now })
+    const specs = {
+      statefulset: { replicas: count, selector: { matchLabels: { app: name } }, template },
+      job: { template },
+      cronjob: { jobTemplate: { spec: { template } } }
+    }
+    objects.write(
+      refOf(kind),
+      name,
+      { spec: specs[kind] },
+      { namespace: workloadNamespace, now: this.#options.kernel.now }
+    )
     for (let i = 0; i < count && isScalable(kind); i++) this.#startPod(name)
   }
 
