@@ -9,7 +9,7 @@ import type { Server } from "node:https"
 import { join } from "node:path"
 import { Data, Effect, Schedule, type Scope } from "effect"
 import { bootstrapYaml } from "./bootstrap-objects.ts"
-import { startEndpointsControllers } from "./controllers/endpoints-controllers.ts"
+import { startEndpointsController } from "./controllers/endpoints-controller.ts"
 import { AggregationProxy } from "./http/aggregation-proxy.ts"
 import { type Caller, createApiServer } from "./http/api-server.ts"
 import { watchAvailability } from "./http/availability.ts"
@@ -184,12 +184,6 @@ const publishApiServer = (store: ObjectStore, port: number): void => {
     endpoints: [{ addresses: [address], conditions: { ready: true } }],
     ports: [{ name: "https", protocol: "TCP", port }]
   })
-  store.create(refs.endpoints, {
-    apiVersion: "v1",
-    kind: "Endpoints",
-    metadata: { ...metadata, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
-    subsets: [{ addresses: [{ ip: address }], ports: [{ name: "https", port, protocol: "TCP" }] }]
-  })
 }
 
 /** The authorities of a cluster and the certificates of its own servers. */
@@ -239,7 +233,7 @@ class ClusterState {
     this.now = now
     this.frontProxy = identities.frontProxy
     this.store = new ObjectStore({ now, random, ...(historyLimit === undefined ? {} : { historyLimit }) })
-    applyManifests(this.store, bootstrapYaml, now())
+    applyManifests(this.store, bootstrapYaml)
     publishAuthorities(this.store, identities.clusterCa.caPem, identities.frontProxyCa.caPem)
     this.tokens = new ServiceAccountTokens({ store: this.store, now, random, leewaySeconds })
     this.proxy = new AggregationProxy({
@@ -312,7 +306,7 @@ const startServing = (state: ClusterState): Effect.Effect<number, ListenError, S
       options.port === undefined ? Effect.firstSuccessOf([...ownPorts(100), 0].map(start)) : start(options.port)
     const port = yield* Effect.acquireRelease(firstStart, () => state.stop)
     publishApiServer(store, port)
-    yield* startEndpointsControllers(store)
+    yield* startEndpointsController(store)
     const stopFilling = fillNamespaces(store, identities.clusterCa.caPem)
     const stopProbing = watchAvailability(store, proxy, now)
     yield* Effect.addFinalizer(() =>
@@ -352,7 +346,7 @@ export const startEmbeddedCluster = (
       kubeconfigPath,
       caPem: state.identities.clusterCa.caPem,
       store,
-      apply: (yaml) => applyManifests(store, yaml, state.now()),
+      apply: (yaml) => applyManifests(store, yaml),
       callers: () => [...state.audit],
       serviceAccountToken: (namespace, account, ttlSeconds) => tokens.issue(namespace, account, ttlSeconds).token,
       userKubeconfig: ({ user, groups = [], path }) =>

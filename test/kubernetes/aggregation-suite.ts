@@ -438,24 +438,23 @@ export const aggregationSuite = (
     await available("True")
   })
 
-  it("uses Endpoints where the Service has no selector", async () => {
+  it("uses slices that people wrote where the Service has no selector", async () => {
     backend.onRequest((_req, res) => void res.writeHead(200, { "Content-Type": "application/json" }).end("{}"))
     expect((await admin.delete(`${namespace}/services/api`)).code).toBe(200)
     expect(await available("False")).toMatchObject({ reason: "ServiceNotFound" })
-    for (const leftover of ["/api/v1", "/apis/discovery.k8s.io/v1"]) {
-      const path = `${leftover}/namespaces/tools/${leftover === "/api/v1" ? "endpoints" : "endpointslices"}`
-      await eventually(
-        () => admin.get(path),
-        ({ body }) => asArray(body["items"]).length === 0
-      )
-    }
+    await eventually(
+      () => admin.get("/apis/discovery.k8s.io/v1/namespaces/tools/endpointslices"),
+      ({ body }) => asArray(body["items"]).length === 0
+    )
     await cluster.apply(service(backend.port, ""))
     await eventually(availability, (condition) => condition?.["reason"] === "EndpointsNotFound")
     await cluster.apply(`
-apiVersion: v1
-kind: Endpoints
-metadata: { name: api, namespace: tools }
-subsets: [{ addresses: [{ ip: ${cluster.podIp} }], ports: [{ name: https, port: ${backend.port} }] }]
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { name: api-0, namespace: tools, labels: { kubernetes.io/service-name: api } }
+addressType: IPv4
+endpoints: [{ addresses: [${cluster.podIp}] }]
+ports: [{ name: https, port: ${backend.port} }]
 `)
     await available("True")
     expect((await admin.get(`${root}/gadgets`)).code).toBe(200)

@@ -6,14 +6,14 @@ import type { LocalCluster } from "../../lab/playground/local-cluster.ts"
 import { asObject, asString, at, type JsonObject } from "../../src/domain/json.ts"
 import { apiClient } from "./api-client.ts"
 
-/** `namespace`: empty for an object of the whole cluster. */
-const pathOf = ({ group, resource, version }: ResourceRef, namespace: string, name: string): string =>
+/** `namespace`: empty for an object of the whole cluster. Without `name` the path of the collection. */
+const pathOf = ({ group, resource, version }: ResourceRef, namespace: string, name?: string): string =>
   [
     group === "" ? "/api" : `/apis/${group}`,
     version,
     ...(namespace === "" ? [] : ["namespaces", namespace]),
     resource,
-    name
+    ...(name === undefined ? [] : [name])
   ].join("/")
 
 const send = async (
@@ -52,20 +52,22 @@ export const deleteObject = (
 /** The collection of a kind; enough for the kinds of the tests here. */
 const pluralOf = (kind: string): string => `${kind.toLowerCase().replace(/y$/u, "ie")}s`
 
-/** Makes or changes the objects of YAML documents, as `kubectl apply --server-side` does; returns them as stored. */
+/** Makes or changes the objects of YAML documents, fields that they leave out excepted; returns them as stored. */
 export const applyObjects = async (cluster: LocalCluster, yaml: string): Promise<ReadonlyArray<JsonObject>> => {
   const stored: Array<JsonObject> = []
   for (const document of parseAllDocuments(yaml)) {
     const object = asObject(document.toJS())
     const [version = "", group = ""] = (asString(object["apiVersion"]) ?? "").split("/").toReversed()
     const ref = { group, version, resource: pluralOf(asString(object["kind"]) ?? "") }
-    const path = pathOf(
-      ref,
-      asString(at(object, "metadata", "namespace")) ?? "",
-      asString(at(object, "metadata", "name")) ?? ""
+    const namespace = asString(at(object, "metadata", "namespace")) ?? ""
+    const path = pathOf(ref, namespace, asString(at(object, "metadata", "name")) ?? "")
+    const body = JSON.stringify(object)
+    const { status } = await apiClient(cluster.kubeconfigPath).call("GET", path)
+    stored.push(
+      status === 404
+        ? await send(cluster, "POST", pathOf(ref, namespace), { type: "application/json", body })
+        : await send(cluster, "PATCH", path, { type: "application/merge-patch+json", body })
     )
-    const body = { type: "application/apply-patch+yaml", body: JSON.stringify(object) }
-    stored.push(await send(cluster, "PATCH", `${path}?fieldManager=tests&force=true`, body))
   }
   return stored
 }

@@ -1,237 +1,178 @@
 /**
- * A real server's refusals of objects of built-in kinds, in its words (k8s.io/kubernetes `pkg/apis/…/validation`): the
- * breaches that authors of charts and operators make, not all that exist. This file has the small kinds and the table
- * of all kinds; pods, workloads and networks have files of their own. Types are checked before, by `schema`.
+ * A real server's refusals of objects of built-in kinds, in its words (k8s.io/kubernetes `pkg/apis/…/validation`): of
+ * the kinds that the operator writes, and of the workloads and Services that people make for it. Other kinds take all
+ * that has the right types, which `schema` checks before. Pods have a file of their own.
  */
 
-import { type JsonObject, asNumber, asObject, asObjects, at, isObject } from "../../../src/domain/json.ts"
+import { type JsonObject, asObject, asObjects, at, isObject, jsonEqual } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
-import { type FieldError, invalidValue, required, tooLong, unsupportedValue } from "../wire/status-error.ts"
+import { type FieldError, invalidValue, required, tooLong } from "../wire/status-error.ts"
 import {
-  type FieldErrors,
-  countOrPercent,
   dnsName,
+  type FieldRules,
   isBlank,
   isRequired,
+  labels,
   labelSelector,
   notNegative,
   oneOf,
-  specOf
+  portNumber,
+  portNumberOrName,
+  refusals,
+  type Rule,
+  selects,
+  unique
 } from "./field-checks.ts"
-import { ingressChecks, networkPolicyChecks, serviceChecks } from "./network-checks.ts"
-import { podSpecChecks } from "./pod-checks.ts"
-import {
-  cronJobChecks,
-  daemonSetChecks,
-  deploymentChecks,
-  jobChecks,
-  replicaSetChecks,
-  statefulSetChecks
-} from "./workload-checks.ts"
+import { annotationErrors } from "./object-metadata.ts"
+import { podSpec } from "./pod-checks.ts"
 
 const sizeLimit = 1024 * 1024
-
-const byteSize = (...maps: ReadonlyArray<unknown>): number =>
-  maps
-    .flatMap((map) => Object.values(asObject(map)))
-    .reduce<number>((sum, value) => sum + Buffer.byteLength(String(value)), 0)
 
 const configKey = /^[-._a-zA-Z0-9]+$/
 const configKeyRule =
   "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME', " +
   " or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
 
-function* configKeys(field: string, data: unknown): FieldErrors {
-  for (const key of Object.keys(asObject(data)).toSorted()) {
-    if (!configKey.test(key)) yield invalidValue(`${field}[${key}]`, key, configKeyRule)
-    else if (key === "." || key === "..") yield invalidValue(`${field}[${key}]`, key, `must not be '${key}'`)
-    else if (key.startsWith("..")) yield invalidValue(`${field}[${key}]`, key, "must not start with '..'")
-  }
-}
+const configKeys: Rule = (field, data) =>
+  Object.keys(asObject(data))
+    .toSorted()
+    .flatMap((key) => {
+      if (!configKey.test(key)) return [invalidValue(`${field}[${key}]`, key, configKeyRule)]
+      return key === "." || key === ".." ? [invalidValue(`${field}[${key}]`, key, `must not be '${key}'`)] : []
+    })
 
-function* configMap(object: KubeObject): FieldErrors {
-  yield* configKeys("data", object["data"])
-  for (const key of Object.keys(asObject(object["data"]))) {
-    if (Object.hasOwn(asObject(object["binaryData"]), key))
-      yield invalidValue(`data[${key}]`, key, "duplicate of key present in binaryData")
-  }
-  yield* configKeys("binaryData", object["binaryData"])
-  // A real server gives "[]" in place of a field.
-  if (byteSize(object["data"], object["binaryData"]) > sizeLimit) yield tooLong("[]", sizeLimit)
-}
+const bytesOf = (data: unknown): number =>
+  Object.values(asObject(data)).reduce<number>((sum, value) => sum + Buffer.byteLength(String(value)), 0)
+
+/** The limit of a ConfigMap's data. A real server gives "[]" in place of a field. */
+const configMapSize: Rule = (_, data) => (bytesOf(data) > sizeLimit ? [tooLong("[]", sizeLimit)] : [])
+
+const secretSize: Rule = (field, data) => (bytesOf(data) * 0.75 > sizeLimit ? [tooLong(field, sizeLimit)] : [])
 
 /** The keys that each type of Secret must hold. */
 const secretKeys: Readonly<Record<string, ReadonlyArray<string>>> = {
   "kubernetes.io/tls": ["tls.crt", "tls.key"],
-  "kubernetes.io/dockerconfigjson": [".dockerconfigjson"],
-  "kubernetes.io/dockercfg": [".dockercfg"],
-  "kubernetes.io/ssh-auth": ["ssh-privatekey"]
+  "kubernetes.io/dockerconfigjson": [".dockerconfigjson"]
 }
 
-function* secret(object: KubeObject): FieldErrors {
-  const data = asObject(object["data"])
-  yield* configKeys("data", data)
-  if (Buffer.byteLength(Object.values(data).join("")) * 0.75 > sizeLimit) yield tooLong("data", sizeLimit)
-  for (const key of secretKeys[String(object["type"])] ?? []) {
-    if (data[key] === undefined) yield required(`data[${key}]`)
-    else if (key.startsWith(".docker") && !isJson(String(data[key]))) {
-      yield invalidValue(`data[${key}]`, "<secret contents redacted>", "invalid character in JSON")
-    }
-  }
-  if (
-    object["type"] === "kubernetes.io/basic-auth" &&
-    data["username"] === undefined &&
-    data["password"] === undefined
-  ) {
-    yield required("data[username]")
-    yield required("data[password]")
-  }
-  const account = "kubernetes.io/service-account.name"
-  if (object["type"] === "kubernetes.io/service-account-token" && isBlank(object.metadata.annotations?.[account]))
-    yield required(`metadata.annotations[${account}]`)
+const neededKeys: Rule = (field, data, secret) =>
+  (secretKeys[String(secret["type"])] ?? []).flatMap((key) =>
+    asObject(data)[key] === undefined ? [required(`${field}[${key}]`)] : []
+  )
+
+const template: ReadonlyArray<FieldRules> = [
+  ["spec.template.metadata.labels", labels],
+  ["spec.template.metadata.annotations", annotationErrors],
+  ["spec.template.spec", podSpec]
+]
+
+const mismatch = (spec: JsonObject): ReadonlyArray<FieldError> => {
+  const labels = at(spec, "template", "metadata", "labels")
+  if (selects(spec["selector"], labels)) return []
+  const detail = "`selector` does not match template `labels`"
+  return [invalidValue("spec.template.metadata.labels", labels ?? null, detail)]
 }
 
-const isJson = (base64: string): boolean => {
-  try {
-    JSON.parse(Buffer.from(base64, "base64").toString("utf8"))
-    return true
-  } catch {
-    return false
+/** A selector that selects the template. `kind` is the word in the refusal. */
+const ownSelector =
+  (kind: string): Rule =>
+  (field, selector, spec) => {
+    if (!isObject(selector)) return [required(field), ...mismatch(spec)]
+    const problems = [...labelSelector(field, selector, spec)]
+    if (problems.length > 0) return [...problems, invalidValue(field, selector, "invalid label selector")]
+    const isEmpty = isBlank(Object.keys(asObject(selector["matchLabels"]))) && isBlank(selector["matchExpressions"])
+    return isEmpty ? [invalidValue(field, {}, `empty selector is invalid for ${kind}`)] : mismatch(spec)
   }
+
+/** The pods of a StatefulSet have a volume for each claim beside those of the template. */
+const podWithClaims: Rule = (field, value, owner) => {
+  const claims = asObjects(asObject(value)["volumeClaimTemplates"])
+  const pod = asObject(at(value, "template", "spec"))
+  const volumes = [...asObjects(pod["volumes"]), ...claims.map((claim) => ({ name: at(claim, "metadata", "name") }))]
+  return podSpec(`${field}.template.spec`, { ...pod, volumes }, owner)
 }
 
-function* rule(field: string, value: JsonObject, namespaced: boolean): FieldErrors {
-  if (isBlank(value["verbs"])) yield required(`${field}.verbs`, "verbs must contain at least one value")
-  if (!isBlank(value["nonResourceURLs"])) {
-    const wrong = (detail: string): FieldError =>
-      invalidValue(`${field}.nonResourceURLs`, value["nonResourceURLs"], detail)
-    if (namespaced) yield wrong("namespaced rules cannot apply to non-resource URLs")
-    if (!isBlank(value["resources"]) || !isBlank(value["apiGroups"]) || !isBlank(value["resourceNames"])) {
-      yield wrong("rules cannot apply to both regular resources and non-resource URLs")
-    }
-    return
-  }
-  if (isBlank(value["apiGroups"]))
-    yield required(`${field}.apiGroups`, "resource rules must supply at least one api group")
-  if (isBlank(value["resources"]))
-    yield required(`${field}.resources`, "resource rules must supply at least one resource")
+const workload = (kind: string, pod: ReadonlyArray<FieldRules> = template): ReadonlyArray<FieldRules> => [
+  ["spec.replicas", notNegative],
+  ["spec.selector", ownSelector(kind)],
+  ...pod,
+  ["spec.template.spec.restartPolicy", oneOf("Always")]
+]
+
+const jobSelector: Rule = (field, selector, spec) => {
+  if (!isObject(selector)) return [required(field), ...mismatch(spec)]
+  const { ["batch.kubernetes.io/controller-uid"]: uid } = asObject(at(spec, "template", "metadata", "labels"))
+  const isOwn = jsonEqual(selector, { matchLabels: { "batch.kubernetes.io/controller-uid": uid } })
+  return [...(isOwn ? [] : [invalidValue(field, selector, "`selector` not auto-generated")]), ...mismatch(spec)]
 }
 
-const role = (namespaced: boolean) =>
-  function* (object: KubeObject): FieldErrors {
-    for (const [index, value] of asObjects(object["rules"]).entries()) yield* rule(`rules[${index}]`, value, namespaced)
-    if (isObject(object["aggregationRule"]) && isBlank(object["aggregationRule"]["clusterRoleSelectors"])) {
-      yield required(
-        "aggregationRule.clusterRoleSelectors",
-        "at least one clusterRoleSelector required if aggregationRule is non-nil"
-      )
-    }
-  }
+const jobPolicy: Rule = (field, policy, owner) =>
+  policy === "Always" || isBlank(policy)
+    ? [required(field, 'valid values: "OnFailure", "Never"')]
+    : oneOf("OnFailure", "Never")(field, policy, owner)
 
-const rbacGroup = "rbac.authorization.k8s.io"
-
-const binding = (kinds: ReadonlyArray<string>) =>
-  function* (object: KubeObject): FieldErrors {
-    const { apiGroup, kind, name } = asObject(object["roleRef"])
-    yield* oneOf("roleRef.apiGroup", apiGroup, [rbacGroup])
-    if (!kinds.includes(String(kind))) yield unsupportedValue("roleRef.kind", kind ?? "", kinds)
-    yield* isRequired("roleRef.name", name)
-    for (const [index, subject] of asObjects(object["subjects"]).entries()) {
-      const field = `subjects[${index}]`
-      const isAccount = subject["kind"] === "ServiceAccount"
-      yield* isRequired(`${field}.name`, subject["name"])
-      if (isAccount && !isBlank(subject["name"])) yield* dnsName("subdomain", `${field}.name`, subject["name"])
-      if (isAccount && !isBlank(subject["apiGroup"]))
-        yield unsupportedValue(`${field}.apiGroup`, subject["apiGroup"], [""])
-      if (!isAccount) yield* oneOf(`${field}.apiGroup`, subject["apiGroup"], [rbacGroup])
-      if (!["ServiceAccount", "User", "Group"].includes(String(subject["kind"]))) {
-        yield unsupportedValue(`${field}.kind`, subject["kind"] ?? "", ["ServiceAccount", "User", "Group"])
-      }
-    }
-  }
-
-function* disruptionBudget(object: KubeObject): FieldErrors {
-  const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy: policy } = specOf(object)
-  if (minAvailable !== undefined && maxUnavailable !== undefined) {
-    const shown = {
-      MinAvailable: minAvailable,
-      Selector: selector ?? null,
-      MaxUnavailable: maxUnavailable,
-      UnhealthyPodEvictionPolicy: policy ?? null
-    }
-    yield invalidValue("spec", shown, "minAvailable and maxUnavailable cannot be both set")
-  }
-  for (const [field, value] of [
-    ["spec.minAvailable", minAvailable],
-    ["spec.maxUnavailable", maxUnavailable]
-  ] as const) {
-    yield* countOrPercent(field, value)
-    if (typeof value === "string" && Number.parseInt(value, 10) > 100)
-      yield invalidValue(field, value, "must not be greater than 100%")
-  }
-  yield* labelSelector("spec.selector", selector)
-  yield* oneOf("spec.unhealthyPodEvictionPolicy", policy, ["AlwaysAllow", "IfHealthyBudget"])
+const portsOfService: Rule = (field, ports, spec) => {
+  const isFree = spec["type"] === "ExternalName" || spec["clusterIP"] === "None"
+  if (isBlank(ports)) return isFree ? [] : [required(field)]
+  const list = asObjects(ports)
+  return list.length === 1
+    ? []
+    : list.flatMap(({ name }, index) => [...isRequired(`${field}[${index}].name`, name, spec)])
 }
 
-function* lease(object: KubeObject): FieldErrors {
-  const { leaseDurationSeconds, leaseTransitions } = specOf(object)
-  if (typeof leaseDurationSeconds === "number" && leaseDurationSeconds <= 0)
-    yield invalidValue("spec.leaseDurationSeconds", leaseDurationSeconds, "must be greater than 0")
-  yield* notNegative("spec.leaseTransitions", leaseTransitions)
-}
+const externalName: Rule = (field, value, spec) =>
+  spec["type"] === "ExternalName" ? isRequired(field, value, spec) : []
 
-function* event(object: KubeObject): FieldErrors {
-  const namespace = at(object, "involvedObject", "namespace") ?? ""
+const namespaceOfEvent: Rule = (field, value, event) => {
+  const namespace = at(value, "namespace") ?? ""
+  const own = at(event, "metadata", "namespace")
   // Events about objects without a namespace live in "default".
-  const fits = namespace === "" ? object.metadata.namespace === "default" : namespace === object.metadata.namespace
-  if (!fits) yield invalidValue("involvedObject.namespace", namespace, "does not match event.namespace")
+  const fits = namespace === "" ? own === "default" : namespace === own
+  return fits ? [] : [invalidValue(`${field}.namespace`, namespace, "does not match event.namespace")]
 }
 
-function* apiService(object: KubeObject): FieldErrors {
-  const { group, version, groupPriorityMinimum, versionPriority, insecureSkipTLSVerify, caBundle } = specOf(object)
-  const name = `${String(version ?? "")}.${String(group ?? "")}`
-  if (object.metadata.name !== name)
-    yield invalidValue(
-      "metadata.name",
-      object.metadata.name,
-      `must be \`spec.version+"."+spec.group\`: ${JSON.stringify(name)}`
-    )
-  for (const [field, value, limit] of [
-    ["groupPriorityMinimum", groupPriorityMinimum, 20000],
-    ["versionPriority", versionPriority, 1000]
-  ] as const) {
-    const number = asNumber(value) ?? 0
-    if (number <= 0 || number > limit)
-      yield invalidValue(`spec.${field}`, number, `must be positive and less than ${limit}`)
-  }
-  if (insecureSkipTLSVerify === true && !isBlank(caBundle))
-    yield invalidValue("spec.insecureSkipTLSVerify", true, "may not be true if caBundle is present")
-}
+const positive: Rule = (field, value) =>
+  typeof value === "number" && value <= 0 ? [invalidValue(field, value, "must be greater than 0")] : []
 
-const checks: Readonly<Record<string, (object: KubeObject) => FieldErrors>> = {
-  "/configmaps": configMap,
-  "/secrets": secret,
-  "/services": serviceChecks,
-  "/events": event,
-  "/pods": (object) => podSpecChecks("spec", specOf(object)),
-  "apps/deployments": deploymentChecks,
-  "apps/replicasets": replicaSetChecks,
-  "apps/statefulsets": statefulSetChecks,
-  "apps/daemonsets": daemonSetChecks,
-  "batch/jobs": jobChecks,
-  "batch/cronjobs": cronJobChecks,
-  "policy/poddisruptionbudgets": disruptionBudget,
-  "networking.k8s.io/networkpolicies": networkPolicyChecks,
-  "networking.k8s.io/ingresses": ingressChecks,
-  "coordination.k8s.io/leases": lease,
-  "apiregistration.k8s.io/apiservices": apiService,
-  "rbac.authorization.k8s.io/roles": role(true),
-  "rbac.authorization.k8s.io/clusterroles": role(false),
-  "rbac.authorization.k8s.io/rolebindings": binding(["Role", "ClusterRole"]),
-  "rbac.authorization.k8s.io/clusterrolebindings": binding(["ClusterRole"])
+/** The rules of each kind, by `group/resource`. */
+const tables: Readonly<Record<string, ReadonlyArray<FieldRules>>> = {
+  "/configmaps": [
+    ["data", configKeys, configMapSize],
+    ["binaryData", configKeys]
+  ],
+  "/secrets": [["data", configKeys, secretSize, neededKeys]],
+  "/services": [
+    ["spec.ports", portsOfService, unique("name")],
+    ["spec.ports[].name", dnsName("label")],
+    ["spec.ports[].port", portNumber],
+    ["spec.ports[].targetPort", portNumberOrName],
+    ["spec.type", oneOf("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")],
+    ["spec.externalName", externalName]
+  ],
+  "/events": [["involvedObject", namespaceOfEvent]],
+  "/pods": [["spec", podSpec]],
+  "apps/deployments": workload("deployment"),
+  "apps/replicasets": workload("replicaset"),
+  "apps/statefulsets": workload("statefulset", [["spec", podWithClaims]]),
+  "apps/daemonsets": workload("daemonset"),
+  "batch/jobs": [
+    ["spec.selector", jobSelector],
+    ["spec.parallelism", notNegative],
+    ["spec.completions", notNegative],
+    ["spec.activeDeadlineSeconds", notNegative],
+    ["spec.backoffLimit", notNegative],
+    ["spec.ttlSecondsAfterFinished", notNegative],
+    ["spec.completionMode", oneOf("NonIndexed", "Indexed")],
+    ...template,
+    ["spec.template.spec.restartPolicy", jobPolicy]
+  ],
+  "coordination.k8s.io/leases": [
+    ["spec.leaseDurationSeconds", positive],
+    ["spec.leaseTransitions", notNegative]
+  ]
 }
 
 /** Expects an object whose defaults are filled in. `key` is `group/resource`. */
 export const checkBuiltIn = (key: string, object: KubeObject): ReadonlyArray<FieldError> => [
-  ...(checks[key]?.(object) ?? [])
+  ...refusals(tables[key] ?? [], "", object as unknown as JsonObject)
 ]

@@ -6,7 +6,9 @@
 import { type JsonObject, asArray, asObject, asObjects, jsonEqual, omit } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import { duplicateValue, type FieldError, forbiddenField, invalidValue, notFoundValue } from "../wire/status-error.ts"
-import { type FieldErrors, specOf } from "./field-checks.ts"
+import type { FieldErrors } from "./field-checks.ts"
+
+const specOf = (object: KubeObject): JsonObject => asObject(object["spec"])
 
 const immutable = "field is immutable"
 
@@ -14,32 +16,8 @@ function* unchanged(field: string, after: unknown, before: unknown): FieldErrors
   if (!jsonEqual(after, before)) yield invalidValue(field, after ?? null, immutable)
 }
 
-function* frozenData(after: KubeObject, before: KubeObject): FieldErrors {
-  if (before["immutable"] !== true) return
-  for (const field of ["data", "binaryData", "immutable"]) {
-    if (!jsonEqual(after[field], before[field]))
-      yield forbiddenField(field, "field is immutable when `immutable` is set")
-  }
-}
-
-const roleRefChange = function* (after: KubeObject, before: KubeObject): FieldErrors {
-  const { apiGroup, kind, name } = asObject(after["roleRef"])
-  if (!jsonEqual(after["roleRef"], before["roleRef"]))
-    yield invalidValue("roleRef", { APIGroup: apiGroup, Kind: kind, Name: name }, "cannot change roleRef")
-}
-
 const selectorChange = (after: KubeObject, before: KubeObject): FieldErrors =>
   unchanged("spec.selector", specOf(after)["selector"], specOf(before)["selector"])
-
-const statefulSetFields = [
-  "replicas",
-  "ordinals",
-  "template",
-  "updateStrategy",
-  "revisionHistoryLimit",
-  "persistentVolumeClaimRetentionPolicy",
-  "minReadySeconds"
-]
 
 const podImages = (spec: JsonObject): JsonObject => {
   const withoutImages = (list: unknown): ReadonlyArray<JsonObject> =>
@@ -98,34 +76,18 @@ export function* ephemeralContainersChange(after: KubeObject, before: KubeObject
 }
 
 const changes: Readonly<Record<string, (after: KubeObject, before: KubeObject) => FieldErrors>> = {
-  "/configmaps": frozenData,
-  "/secrets": function* (after, before) {
-    yield* unchanged("type", after["type"], before["type"])
-    yield* frozenData(after, before)
-  },
+  "/secrets": (after, before) => unchanged("type", after["type"], before["type"]),
   "/pods": podChange,
   "apps/deployments": selectorChange,
   "apps/replicasets": selectorChange,
   "apps/daemonsets": selectorChange,
-  "apps/statefulsets": function* (after, before) {
-    if (jsonEqual(omit(specOf(after), ...statefulSetFields), omit(specOf(before), ...statefulSetFields))) return
-    const names = statefulSetFields.map((field) => `'${field}'`)
-    yield forbiddenField(
-      "spec",
-      `updates to statefulset spec for fields other than ${names.slice(0, -1).join(", ")} and ${names.at(-1)} ` +
-        "are forbidden"
-    )
-  },
+  "apps/statefulsets": selectorChange,
   "batch/jobs": function* (after, before) {
     const [now, then] = [specOf(after), specOf(before)]
-    if (now["completionMode"] !== "Indexed")
-      yield* unchanged("spec.completions", now["completions"], then["completions"])
+    yield* unchanged("spec.completions", now["completions"], then["completions"])
     yield* selectorChange(after, before)
-    if (then["suspend"] !== true) yield* unchanged("spec.template", now["template"], then["template"])
-    yield* unchanged("spec.completionMode", now["completionMode"], then["completionMode"])
-  },
-  "rbac.authorization.k8s.io/rolebindings": roleRefChange,
-  "rbac.authorization.k8s.io/clusterrolebindings": roleRefChange
+    yield* unchanged("spec.template", now["template"], then["template"])
+  }
 }
 
 /** Refusals of an update. `key` is `group/resource`. */

@@ -1,6 +1,6 @@
 /**
- * From a Service and its pods to the content of EndpointSlices and v1 Endpoints, as a real server's controllers compute
- * it. Pure: `endpoints-controllers.ts` watches and writes.
+ * From a Service and its pods to the content of EndpointSlices, as a real server's controller computes it. Pure:
+ * `endpoints-controller.ts` watches and writes.
  */
 
 import { isIPv4 } from "node:net"
@@ -102,46 +102,3 @@ export const sliceContents = (service: KubeObject, pods: ReadonlyArray<KubeObjec
   }))
   return slices.length > 0 ? slices : [{ addressType: "IPv4", endpoints: null, ports: null }]
 }
-
-/** The `subsets` of v1 Endpoints, which only know ready and not ready: ports with the same pods share a subset. */
-export const endpointSubsets = (service: KubeObject, pods: ReadonlyArray<KubeObject>): ReadonlyArray<JsonObject> => {
-  const withoutPorts = asObjects(at(service, "spec", "ports")).length === 0
-  const served = membersOf(service, pods)
-    .filter(({ ready, terminating }) => ready || !terminating)
-    .flatMap((member) => (withoutPorts ? [undefined] : member.ports).map((port) => ({ member, port })))
-  const perPort = groupBy(served, ({ port }) => port).map((entries) => {
-    const list = (field: string, wanted: boolean): JsonObject => {
-      const found = entries
-        .filter(({ member }) => member.ready === wanted)
-        .map(({ member: { about, ip } }) => ({ ip, ...about }))
-      return found.length === 0 ? {} : { [field]: found }
-    }
-    return { addresses: { ...list("addresses", true), ...list("notReadyAddresses", false) }, port: entries[0]?.port }
-  })
-  return groupBy(perPort, ({ addresses }) => addresses).map((entries) => {
-    const ports = entries.flatMap(({ port }) =>
-      port === undefined
-        ? []
-        : [present(port, ...(port["name"] === "" ? [] : ["name"]), "port", "protocol", "appProtocol")]
-    )
-    return { ...entries[0]?.addresses, ...(ports.length === 0 ? {} : { ports }) }
-  })
-}
-
-/** The slices that mirror v1 Endpoints which a client wrote for a Service without a selector. */
-export const mirroredContents = (endpoints: KubeObject): ReadonlyArray<SliceContent> =>
-  asObjects(endpoints["subsets"]).flatMap((subset) => {
-    const list = (field: string, ready: boolean): ReadonlyArray<JsonObject> =>
-      asObjects(subset[field]).map((address) => ({
-        addresses: [address["ip"]],
-        conditions: { ready },
-        ...present(address, "hostname", "targetRef", "nodeName")
-      }))
-    const found = [...list("addresses", true), ...list("notReadyAddresses", false)]
-    const ports = asObjects(subset["ports"]).map((port) => ({
-      name: asString(port["name"]) ?? "",
-      protocol: port["protocol"] ?? "TCP",
-      ...present(port, "port", "appProtocol")
-    }))
-    return found.length === 0 ? [] : [{ addressType: "IPv4", endpoints: found, ports: orNull(ports) }]
-  })

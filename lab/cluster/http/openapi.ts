@@ -49,12 +49,10 @@ const pathsOf = (info: ResourceInfo): ReadonlyArray<readonly [string, JsonObject
       {
         get: operation(info, "get", []),
         put: operation(info, "put", writeParameters, ["application/json"]),
-        patch: operation(
-          info,
-          "patch",
-          [...writeParameters, "force"],
-          ["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"]
-        ),
+        patch: operation(info, "patch", writeParameters, [
+          "application/json-patch+json",
+          "application/merge-patch+json"
+        ]),
         delete: operation(info, "delete", ["dryRun"])
       }
     ]

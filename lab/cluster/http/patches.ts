@@ -1,11 +1,9 @@
 /**
- * JSON patch, merge patch and strategic merge patch, applied to an object. Server-side apply is in
- * `server-side-apply.ts`; merge keys of lists are in `schema/list-topology.ts`.
+ * JSON patch, merge patch and strategic merge patch, applied to an object. There is no server-side apply.
  */
 
 import fastJsonPatch, { type Operation } from "fast-json-patch"
 import { type JsonObject, asArray, isObject, jsonEqual, setField } from "../../../src/domain/json.ts"
-import { strategicMerge } from "../schema/list-topology.ts"
 import { ApiError, badRequest } from "../wire/status-error.ts"
 
 const unprocessable = (): ApiError =>
@@ -43,6 +41,31 @@ export const applyMergePatch = (target: unknown, patch: unknown): unknown => {
     else setField(result, key, applyMergePatch(Object.hasOwn(result, key) ? result[key] : undefined, value))
   }
   return result
+}
+
+/** The key by which a strategic merge patch merges a list, by the name of the list (k8s.io/api, struct tags). */
+const mergeKeys: Readonly<Record<string, string>> = {
+  containers: "name",
+  initContainers: "name",
+  ephemeralContainers: "name",
+  env: "name",
+  volumes: "name",
+  volumeMounts: "mountPath",
+  imagePullSecrets: "name",
+  hostAliases: "ip",
+  topologySpreadConstraints: "topologyKey",
+  conditions: "type",
+  ownerReferences: "uid",
+  secrets: "name",
+  podIPs: "ip",
+  hostIPs: "ip"
+}
+
+/** The merge key of the list at a path of field names (`[]` for "any item"); `undefined` if it is replaced as a whole. */
+const mergeKey = (path: ReadonlyArray<string>): string | undefined => {
+  const field = path.at(-1) ?? ""
+  if (field === "ports") return path.length === 2 && path[0] === "spec" ? "port" : "containerPort"
+  return Object.hasOwn(mergeKeys, field) ? mergeKeys[field] : undefined
 }
 
 const orderDirective = "$setElementOrder/"
@@ -86,8 +109,8 @@ const inOrder = (
 
 /** The list that a list of a patch makes of the list that there is. */
 const mergeList = (current: unknown, value: ReadonlyArray<unknown>, path: ReadonlyArray<string>): unknown => {
-  const { patchKey, primitiveMerge } = strategicMerge(path)
-  if (primitiveMerge === true) return [...new Set([...asArray(current), ...value])]
+  const patchKey = mergeKey(path)
+  if (path.at(-1) === "finalizers") return [...new Set([...asArray(current), ...value])]
   return patchKey !== undefined && value.every(isObject)
     ? mergeKeyedList(asArray(current), value, patchKey, path)
     : structuredClone(value)
@@ -102,7 +125,7 @@ const follow = (result: JsonObject, directive: string, value: unknown, path: Rea
   } else if (directive.startsWith(orderDirective)) {
     const key = directive.slice(orderDirective.length)
     if (Array.isArray(result[key]))
-      result[key] = inOrder(asArray(result[key]), asArray(value), strategicMerge([...path, key]).patchKey)
+      result[key] = inOrder(asArray(result[key]), asArray(value), mergeKey([...path, key]))
   }
 }
 

@@ -102,7 +102,7 @@ const deleteOptions = async ({ req, query }: ResourceRequest): Promise<DeleteOpt
 }
 
 /** For these kinds a real server answers a deletion with the old object, not with a Status. */
-const returnedByDeletion = ["/persistentvolumeclaims", "/pods", "/serviceaccounts", "/services"]
+const returnedByDeletion = ["/pods", "/serviceaccounts", "/services"]
 
 const deleteOne = async (context: ServerContext, request: ResourceRequest, info: ResourceInfo): Promise<void> => {
   const { access, res } = request
@@ -223,7 +223,7 @@ const serveCreate = async (context: ServerContext, request: ResourceRequest, inf
   const { access, req, res } = request
   if (access.name !== "" || (info.namespaced && access.namespace === "")) throw methodNotAllowed()
   if (info.verbs.length > 1) return sendWritten(context, request, info, await createObject(context, request, info))
-  const review = answerReview(context, info.resource, request, (await readObject(req)) ?? {})
+  const review = answerReview(context, info.resource, request.identity, (await readObject(req)) ?? {})
   if (review === undefined) throw noSuchResource()
   sendJson(res, 201, review)
 }

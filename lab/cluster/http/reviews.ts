@@ -5,10 +5,10 @@
 
 import { type JsonObject, asNumber, asObject, asString, asStrings, at } from "../../../src/domain/json.ts"
 import { kubeTime } from "../schema/kube-object.ts"
-import { badRequest, invalid, invalidValue, required } from "../wire/status-error.ts"
+import { invalid, invalidValue, required } from "../wire/status-error.ts"
 import type { Identity } from "./identity.ts"
 import { type Access, isAllowed } from "./rbac.ts"
-import type { ResourceRequest, ServerContext } from "./server-context.ts"
+import type { ServerContext } from "./server-context.ts"
 import { issuer } from "./tokens.ts"
 
 const text = (value: unknown, ...path: ReadonlyArray<string>): string => asString(at(value, ...path)) ?? ""
@@ -67,26 +67,17 @@ const tokenReview = (context: ServerContext, spec: JsonObject): JsonObject => {
 export const answerReview = (
   context: ServerContext,
   resource: string,
-  { access: { namespace }, identity }: Pick<ResourceRequest, "access" | "identity">,
+  identity: Identity,
   body: JsonObject
 ): JsonObject | undefined => {
   const spec = asObject(body["spec"])
-  const verdict = (who: Identity, kind: string): JsonObject => {
-    const access = accessOf(spec, kind)
-    if (kind === "LocalSubjectAccessReview" && access._tag === "Resource" && access.namespace !== namespace) {
-      throw badRequest(
-        `spec.resourceAttributes.namespace must match metadata.namespace: ${access.namespace} does not match ` +
-          `${namespace}`
-      )
-    }
-    return { allowed: isAllowed(context.store, who, access) }
-  }
+  const verdict = (who: Identity, kind: string): JsonObject => ({
+    allowed: isAllowed(context.store, who, accessOf(spec, kind))
+  })
   const metadata = { creationTimestamp: null, ...asObject(body["metadata"]) }
   switch (resource) {
     case "subjectaccessreviews":
       return { ...body, metadata, status: verdict(subjectOf(spec), "SubjectAccessReview") }
-    case "localsubjectaccessreviews":
-      return { ...body, metadata, status: verdict(subjectOf(spec), "LocalSubjectAccessReview") }
     case "selfsubjectaccessreviews":
       return { ...body, metadata, status: verdict(identity, "SelfSubjectAccessReview") }
     case "selfsubjectreviews":

@@ -62,7 +62,7 @@ export const writeScale = async (
 ): Promise<JsonObject> => {
   const { access, req } = request
   const before = found(context, request, info)
-  const { value: sent } = parseText((await readBody(req)).toString("utf8"), false, "error decoding the body")
+  const sent = parseText((await readBody(req)).toString("utf8"), false, "error decoding the body")
   const applyPatch = mediaType(req) === "application/json-patch+json" ? applyJsonPatch : applyMergePatch
   const wanted = access.verb === "patch" ? applyPatch(scaleOf(before), sent) : sent
   const version = isObject(wanted) ? asString(at(wanted, "metadata", "resourceVersion")) : undefined

@@ -5,10 +5,9 @@
 
 import { type JsonObject, asObject, asString } from "../../../src/domain/json.ts"
 import { builtInType, objectMetaType } from "../schema/built-in-models.ts"
-import { type Decoder, DecodingProblem, decode } from "../schema/decoding.ts"
+import { DecodingProblem, decode } from "../schema/decoding.ts"
 import { type KubeObject, apiVersionOf } from "../schema/kube-object.ts"
 import type { ResourceInfo } from "../schema/resource-info.ts"
-import type { ParsedText } from "../wire/http-io.ts"
 import { type ApiError, badRequest, invalid, invalidValue, unsupportedValue } from "../wire/status-error.ts"
 import type { ResourceRequest } from "./server-context.ts"
 
@@ -29,27 +28,20 @@ export const fieldValidationOf = (query: URLSearchParams, options: OptionsKind):
   return mode === "Ignore" || mode === "Strict" ? mode : "Warn"
 }
 
-/** The way to decode an object, and to refuse it. */
-export interface Reading {
-  readonly decoder: Decoder
-  /** The error for an object that cannot be decoded. */
-  readonly refuse: (problem: string) => ApiError
-}
+/** The error for an object that cannot be decoded. */
+export type Reading = (problem: string) => ApiError
 
 /** For the body of a POST or PUT. */
-export const readBodyAs = (info: ResourceInfo): Reading => ({
-  decoder: "json",
-  refuse: (problem) =>
+export const readBodyAs =
+  (info: ResourceInfo): Reading =>
+  (problem) =>
     badRequest(`${info.kind} in version "${info.version}" cannot be handled as a ${info.kind}: ${problem}`)
-})
 
-/**
- * For the result of a patch. `shown` is the value in the refusal: the whole result, or the patch if it is strategic.
- */
-export const readPatched = (decoder: Decoder, shown: string): Reading => ({
-  decoder,
-  refuse: (problem) => invalid({ group: "", kind: "" }, "", [invalidValue("patch", shown, problem)])
-})
+/** For the result of a patch, which the refusal shows. */
+export const readPatched =
+  (patched: JsonObject): Reading =>
+  (problem) =>
+    invalid({ group: "", kind: "" }, "", [invalidValue("patch", JSON.stringify(patched), problem)])
 
 /** A decoded object, and the paths of its unknown fields. */
 export interface SentObject {
@@ -57,15 +49,15 @@ export interface SentObject {
   readonly unknown: ReadonlyArray<string>
 }
 
-/** Decodes a body as an object of a kind. Throws the refusal of `Reading`. */
-export const readObjectAs = (info: ResourceInfo, body: JsonObject, { decoder, refuse }: Reading): SentObject => {
+/** Decodes a body as an object of a kind. Throws what `refuse` makes. */
+export const readObjectAs = (info: ResourceInfo, body: JsonObject, refuse: Reading): SentObject => {
   const typeMeta = { apiVersion: apiVersionOf(info), kind: info.kind }
   try {
     if (info.custom === undefined) {
-      const { value, unknown } = decode(builtInType(info), body, decoder)
+      const { value, unknown } = decode(builtInType(info), body)
       return { object: { ...typeMeta, ...value, metadata: asObject(value["metadata"]) }, unknown }
     }
-    const metadata = decode(objectMetaType, body["metadata"] ?? {}, decoder, "metadata")
+    const metadata = decode(objectMetaType, body["metadata"] ?? {}, "metadata")
     const object = { ...typeMeta, ...structuredClone(body), metadata: metadata.value }
     return { object, unknown: [...metadata.unknown, ...info.custom.schema.prune(object)] }
   } catch (cause) {
@@ -116,22 +108,14 @@ export const conform = (
   return sent
 }
 
-/** Warnings about duplicate and unknown fields, as `fieldValidation` wants them; `Strict` throws instead. */
+/** Warnings about unknown fields, as `fieldValidation` wants them; `Strict` throws instead. */
 export const warningsOf = (
   mode: FieldValidation,
-  duplicates: ParsedText["duplicates"],
   unknown: ReadonlyArray<string>,
-  refuse: Reading["refuse"]
+  refuse: Reading
 ): ReadonlyArray<string> => {
   if (mode === "Ignore") return []
-  const unknownFields = unknown.map((path) => JSON.stringify(path))
-  const twice = duplicates().filter((text) => !unknownFields.some((field) => text === `duplicate field ${field}`))
-  const warnings = [...twice, ...unknownFields.map((field) => `unknown field ${field}`)]
-  if (mode === "Strict" && warnings.length > 0)
-    throw refuse(`strict decoding error: ${warnings.map(inError).join(", ")}`)
+  const warnings = unknown.map((path) => `unknown field ${JSON.stringify(path)}`)
+  if (mode === "Strict" && warnings.length > 0) throw refuse(`strict decoding error: ${warnings.join(", ")}`)
   return warnings
 }
-
-/** A refusal quotes Go's YAML decoder for duplicate keys. */
-const inError = (warning: string): string =>
-  warning.startsWith("line ") ? `yaml: unmarshal errors:\n  ${warning}` : warning

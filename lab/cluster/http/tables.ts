@@ -1,19 +1,9 @@
 /**
- * Objects as `kubectl get` shows them: the Table with the printer columns of a real server, and PartialObjectMetadata.
- * Columns of custom resources come from their definition.
+ * Objects as `kubectl get` shows them: the Table and PartialObjectMetadata. Kinds of which people read a state have the
+ * columns of a real server, custom resources those of their definition, others their name and age.
  */
 
-import {
-  type JsonObject,
-  asArray,
-  asNumber,
-  asObject,
-  asObjects,
-  asString,
-  asStrings,
-  at,
-  omit
-} from "../../../src/domain/json.ts"
+import { type JsonObject, asArray, asNumber, asObjects, asString, at, omit } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import { storageKey, type PrinterColumn, type ResourceInfo } from "../schema/resource-info.ts"
 import { evaluateJsonPath } from "./json-path.ts"
@@ -70,7 +60,6 @@ const path =
 const nameColumn = column("Name", (object) => object.metadata.name ?? "")
 const ageColumn = column("Age", (object, now) => since(object.metadata.creationTimestamp, now))
 const number = (object: KubeObject, ...steps: ReadonlyArray<string>): number => asNumber(at(object, ...steps)) ?? 0
-const size = (object: KubeObject, field: string): number => Object.keys(asObject(object[field])).length
 
 const podStatus = (object: KubeObject): string => {
   if (object.metadata.deletionTimestamp !== undefined) return "Terminating"
@@ -102,15 +91,7 @@ const podColumns = [
   column("Node", path("spec", "nodeName"), "string", 1)
 ]
 
-const readyColumn = (ready: string, wanted: (object: KubeObject) => number): Column =>
-  column("Ready", (object) => `${number(object, "status", ready)}/${wanted(object)}`)
-
 const replicas = (object: KubeObject): number => asNumber(at(object, "spec", "replicas")) ?? 1
-
-const few = (items: ReadonlyArray<string>, none: string): string =>
-  items.length === 0
-    ? none
-    : `${items.slice(0, 3).join(",")}${items.length > 3 ? ` + ${items.length - 3} more...` : ""}`
 
 const builtInColumns: Record<string, ReadonlyArray<Column>> = {
   "/pods": podColumns,
@@ -118,73 +99,12 @@ const builtInColumns: Record<string, ReadonlyArray<Column>> = {
   "/services": [
     column("Type", path("spec", "type")),
     column("Cluster-IP", path("spec", "clusterIP")),
-    column("External-IP", (object) => {
-      const type = at(object, "spec", "type")
-      return type === "ExternalName"
-        ? at(object, "spec", "externalName")
-        : type === "LoadBalancer"
-          ? "<pending>"
-          : "<none>"
-    }),
     column(
       "Port(s)",
       (object) =>
         asObjects(at(object, "spec", "ports"))
-          .map(
-            ({ port, nodePort, protocol }) =>
-              `${String(port)}${nodePort === undefined ? "" : `:${String(nodePort)}`}/${String(protocol)}`
-          )
+          .map(({ port, protocol }) => `${String(port)}/${String(protocol)}`)
           .join(",") || "<none>"
-    ),
-    ageColumn,
-    column(
-      "Selector",
-      (object) =>
-        Object.entries(asObject(at(object, "spec", "selector")))
-          .map(([key, value]) => `${key}=${String(value)}`)
-          .join(",") || "<none>",
-      "string",
-      1
-    )
-  ],
-  "/endpoints": [
-    column("Endpoints", (object) =>
-      few(
-        asObjects(object["subsets"]).flatMap((subset) => {
-          const ports = asObjects(subset["ports"])
-          const ips = asObjects(subset["addresses"]).map(({ ip }) => String(ip))
-          return ports.length === 0 ? ips : ports.flatMap(({ port }) => ips.map((ip) => `${ip}:${String(port)}`))
-        }),
-        "<none>"
-      )
-    ),
-    ageColumn
-  ],
-  "discovery.k8s.io/endpointslices": [
-    column("AddressType", path("addressType")),
-    column("Ports", (object) =>
-      few(
-        asObjects(object["ports"]).map(({ port }) => String(port)),
-        "<unset>"
-      )
-    ),
-    column("Endpoints", (object) =>
-      few(
-        asObjects(object["endpoints"]).flatMap(({ addresses }) => asStrings(addresses)),
-        "<unset>"
-      )
-    ),
-    ageColumn
-  ],
-  "/configmaps": [column("Data", (object) => size(object, "data") + size(object, "binaryData")), ageColumn],
-  "/secrets": [column("Type", path("type")), column("Data", (object) => size(object, "data")), ageColumn],
-  "/nodes": [
-    column("Status", (object) =>
-      asObjects(at(object, "status", "conditions")).some(
-        (item) => item["type"] === "Ready" && item["status"] === "True"
-      )
-        ? "Ready"
-        : "NotReady"
     ),
     ageColumn
   ],
@@ -199,18 +119,11 @@ const builtInColumns: Record<string, ReadonlyArray<Column>> = {
     column("Message", path("message"))
   ],
   "apps/deployments": [
-    readyColumn("readyReplicas", replicas),
+    column("Ready", (object) => `${number(object, "status", "readyReplicas")}/${replicas(object)}`),
     column("Up-to-date", (object) => number(object, "status", "updatedReplicas"), "integer"),
     column("Available", (object) => number(object, "status", "availableReplicas"), "integer"),
     ageColumn
   ],
-  "apps/replicasets": [
-    column("Desired", replicas, "integer"),
-    column("Current", (object) => number(object, "status", "replicas"), "integer"),
-    column("Ready", (object) => number(object, "status", "readyReplicas"), "integer"),
-    ageColumn
-  ],
-  "apps/statefulsets": [readyColumn("readyReplicas", replicas), ageColumn],
   "batch/jobs": [
     column("Status", (object) => {
       const done = asObjects(at(object, "status", "conditions")).find((item) => item["status"] === "True")
@@ -221,10 +134,6 @@ const builtInColumns: Record<string, ReadonlyArray<Column>> = {
       (object) => `${number(object, "status", "succeeded")}/${asNumber(at(object, "spec", "completions")) ?? 1}`
     ),
     ageColumn
-  ],
-  "coordination.k8s.io/leases": [column("Holder", path("spec", "holderIdentity")), ageColumn],
-  "apiextensions.k8s.io/customresourcedefinitions": [
-    column("Created At", (object) => object.metadata.creationTimestamp ?? "")
   ],
   "apiregistration.k8s.io/apiservices": [
     column("Service", (object) =>

@@ -1,6 +1,6 @@
 /**
  * From Services and their EndpointSlices to addresses: which ready endpoints stand behind a port. Pure reading: the
- * slices are written by `controllers/endpoints-controllers.ts`, and `service-proxy.ts` does the listening.
+ * slices are written by `controllers/endpoints-controller.ts`, and `service-proxy.ts` does the listening.
  */
 
 import { isIPv4 } from "node:net"

@@ -3,7 +3,7 @@
  * API group). Pods have `pod-defaults.ts`; custom resources bring their defaults in their schema.
  */
 
-import { type JsonObject, asNumber, asObject, asObjects, asStrings, at, isObject } from "../../../src/domain/json.ts"
+import { type JsonObject, asNumber, asObject, asObjects, at, isObject } from "../../../src/domain/json.ts"
 import type { KubeObject } from "./kube-object.ts"
 import { podDefaults, podSpecDefaults, qosClassOf } from "./pod-defaults.ts"
 
@@ -39,10 +39,6 @@ const deploymentDefaults = (object: KubeObject): void => {
   rolling["maxSurge"] ??= "25%"
 }
 
-const claimDefaults = (claim: JsonObject): void => {
-  objectAt(claim, "spec")["volumeMode"] ??= "Filesystem"
-}
-
 const statefulSetDefaults = (object: KubeObject): void => {
   const spec = replicated(object)
   spec["revisionHistoryLimit"] ??= 10
@@ -57,7 +53,7 @@ const statefulSetDefaults = (object: KubeObject): void => {
   for (const claim of asObjects(spec["volumeClaimTemplates"])) {
     claim["apiVersion"] ??= "v1"
     claim["kind"] ??= "PersistentVolumeClaim"
-    claimDefaults(claim)
+    objectAt(claim, "spec")["volumeMode"] ??= "Filesystem"
     objectAt(claim, "status")["phase"] ??= "Pending"
   }
 }
@@ -146,15 +142,6 @@ const secretDefaults = (object: KubeObject): void => {
   delete object["stringData"]
 }
 
-const networkPolicyDefaults = (object: KubeObject): void => {
-  const spec = specOf(object)
-  objectAt(spec, "podSelector")
-  const rules = ["ingress", "egress"].flatMap((field) => asObjects(spec[field]))
-  for (const rule of rules) for (const port of asObjects(rule["ports"])) port["protocol"] ??= "TCP"
-  if (asStrings(spec["policyTypes"]).length === 0)
-    spec["policyTypes"] = asObjects(spec["egress"]).length === 0 ? ["Ingress"] : ["Ingress", "Egress"]
-}
-
 const rulesDefaults = (object: KubeObject): void => {
   // Go writes its nil list as null.
   if (asObjects(object["rules"]).length === 0) object["rules"] = null
@@ -183,20 +170,12 @@ const defaults: Record<string, (object: KubeObject, isNew: boolean) => void> = {
     spec["finalizers"] ??= ["kubernetes"]
     object.metadata.labels = { ...object.metadata.labels, "kubernetes.io/metadata.name": object.metadata.name ?? "" }
   },
-  "/endpoints": (object) => {
-    for (const subset of asObjects(object["subsets"]))
-      for (const port of asObjects(subset["ports"])) port["protocol"] ??= "TCP"
-  },
-  "/persistentvolumeclaims": claimDefaults,
   "apps/deployments": deploymentDefaults,
   "apps/replicasets": replicated,
   "apps/statefulsets": statefulSetDefaults,
   "apps/daemonsets": daemonSetDefaults,
   "batch/jobs": jobDefaults,
   "batch/cronjobs": cronJobDefaults,
-  "networking.k8s.io/networkpolicies": networkPolicyDefaults,
-  "networking.k8s.io/ingresses": specOf,
-  "policy/poddisruptionbudgets": specOf,
   "coordination.k8s.io/leases": specOf,
   "apiregistration.k8s.io/apiservices": (object) => {
     const service = at(object, "spec", "service")

@@ -4,7 +4,7 @@
  */
 
 import { createRequire } from "node:module"
-import type { FieldType, StructField, StructType } from "./field-types.ts"
+import type { FieldType, StructType } from "./field-types.ts"
 
 /** A generated class of `@kubernetes/client-node`. */
 interface Model {
@@ -42,15 +42,6 @@ const quantities = new Set([
   "used"
 ])
 
-/** Go's inlined structs, which JSON does not show, as far as charts meet them (k8s.io/api/core/v1). */
-const inlined = (model: string, field: string): string | undefined => {
-  if (model === "V1Volume" && field !== "name") return "VolumeSource"
-  if (["V1Probe", "V1EphemeralContainer"].includes(model) && ["exec", "grpc", "httpGet", "tcpSocket"].includes(field))
-    return "ProbeHandler"
-  const isReference = /^V1(ConfigMap|Secret)(KeySelector|EnvSource|Projection)$|^V1ConfigMapVolumeSource$/.test(model)
-  return isReference && field === "name" ? "LocalObjectReference" : undefined
-}
-
 const scalar = (type: string, format: string): FieldType => {
   switch (type) {
     case "string":
@@ -86,15 +77,12 @@ const structs = new Map<string, StructType>()
 const structOf = (model: string): StructType => {
   const known = structs.get(model)
   if (known !== undefined) return known
-  let fields: ReadonlyMap<string, StructField> | undefined
-  const read = (): ReadonlyMap<string, StructField> =>
+  let fields: ReadonlyMap<string, FieldType> | undefined
+  const read = (): ReadonlyMap<string, FieldType> =>
     new Map(
       modelOf(model)
         .getAttributeTypeMap()
-        .map(({ baseName, type, format }) => {
-          const within = inlined(model, baseName)
-          return [baseName, { type: typeOf(type, format, baseName), ...(within === undefined ? {} : { within }) }]
-        })
+        .map(({ baseName, type, format }) => [baseName, typeOf(type, format, baseName)])
     )
   const struct: StructType = {
     _tag: "Struct",

@@ -13,17 +13,6 @@ export class DecodingProblem extends Error {
   readonly _tag = "DecodingProblem"
 }
 
-/**
- * A server decodes in two ways, with different refusals: JSON into structs (encoding/json), and the map that a patch
- * leaves (k8s.io/apimachinery `runtime.DefaultUnstructuredConverter`).
- */
-export type Decoder = "json" | "unstructured"
-
-interface Decoding {
-  readonly decoder: Decoder
-  readonly unknown: Array<string>
-}
-
 interface Place {
   /** The struct that has the field. */
   readonly owner: string
@@ -63,48 +52,12 @@ const goType = (type: FieldType): string => {
 export const jsonType = (value: unknown): string =>
   Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value
 
-const unmarshalText = (type: FieldType, value: unknown, { owner, steps }: Place, decoder: Decoder): string => {
+const wrong = (type: FieldType, value: unknown, { owner, steps }: Place): DecodingProblem => {
   const number = typeof value === "number" && ["Int", "IntOrString"].includes(type._tag) ? ` ${value}` : ""
   // A Go type that reads JSON itself does not know its field's path.
-  const into =
-    decoder === "unstructured" || steps.length === 0 ? "Go value" : `Go struct field ${owner}.${steps.join(".")}`
-  return `json: cannot unmarshal ${jsonType(value)}${number} into ${into} of type ${goType(type)}`
+  const into = steps.length === 0 ? "Go value" : `Go struct field ${owner}.${steps.join(".")}`
+  return new DecodingProblem(`json: cannot unmarshal ${jsonType(value)}${number} into ${into} of type ${goType(type)}`)
 }
-
-const goKind = (value: unknown): string =>
-  typeof value === "number"
-    ? Number.isInteger(value)
-      ? "int64"
-      : "float64"
-    : typeof value === "boolean"
-      ? "bool"
-      : Array.isArray(value)
-        ? "slice"
-        : isObject(value)
-          ? "map"
-          : "string"
-
-const restoreText = (type: FieldType, value: unknown, place: Place): string => {
-  const kind = goKind(value)
-  switch (type._tag) {
-    case "Struct":
-      return `cannot restore struct from: ${kind}`
-    case "Map":
-      return `cannot restore map from ${kind}`
-    case "List":
-      return `cannot restore slice from ${kind}`
-    case "Time":
-    case "IntOrString":
-      return unmarshalText(type, value, place, "unstructured")
-    default:
-      return (type._tag === "Text" && kind === "int64") || (type._tag === "Int" && kind === "float64")
-        ? `cannot convert ${kind} to ${goType(type)}`
-        : `unrecognized type: ${goType(type)}`
-  }
-}
-
-const wrong = (type: FieldType, value: unknown, place: Place, { decoder }: Decoding): DecodingProblem =>
-  new DecodingProblem(decoder === "json" ? unmarshalText(type, value, place, decoder) : restoreText(type, value, place))
 
 /** The byte at which Go's base64 decoder refuses the text; `undefined` if the text is right. */
 const base64Problem = (text: string): number | undefined => {
@@ -155,17 +108,11 @@ const zeroOf = (type: FieldType): unknown => {
   }
 }
 
-const decodeItem = (type: FieldType, value: unknown, place: Place, decoding: Decoding): unknown =>
-  value === null || value === undefined ? zeroOf(type) : decodeValue(type, value, place, decoding)
+const decodeItem = (type: FieldType, value: unknown, place: Place, unknown: Array<string>): unknown =>
+  value === null || value === undefined ? zeroOf(type) : decodeValue(type, value, place, unknown)
 
 /** Lists that a server shows even when they are empty (k8s.io/api, fields without `omitempty`). */
-const keptWhenEmpty = new Set([
-  "PolicyRule.verbs",
-  "Role.rules",
-  "ClusterRole.rules",
-  "PodSpec.containers",
-  "HTTPIngressRuleValue.paths"
-])
+const keptWhenEmpty = new Set(["PolicyRule.verbs", "Role.rules", "ClusterRole.rules", "PodSpec.containers"])
 
 /** Fields that a server drops when they hold Go's zero value (k8s.io/api, `omitempty` without a pointer). */
 const leftOutWhenZero = new Set([
@@ -200,9 +147,7 @@ const leftOutWhenZero = new Set([
     "ContainerPort.hostPort",
     "ServicePort.name",
     "ServicePort.nodePort",
-    "ServiceSpec.externalName",
-    "HTTPIngressPath.path",
-    "IngressRule.host"
+    "ServiceSpec.externalName"
   ]
 ])
 
@@ -212,25 +157,24 @@ const isEmptyCollection = (type: FieldType, value: unknown): boolean =>
   (type._tag === "List" && Array.isArray(value) && value.length === 0) ||
   (type._tag === "Map" && isObject(value) && Object.keys(value).length === 0)
 
-const decodeStruct = (type: StructType, value: JsonObject, { steps, path }: Place, decoding: Decoding): JsonObject => {
+const decodeStruct = (
+  type: StructType,
+  value: JsonObject,
+  { steps, path }: Place,
+  unknown: Array<string>
+): JsonObject => {
   const result: JsonObject = {}
   for (const [name, item] of Object.entries(value)) {
     const child = path === "" ? name : `${path}.${name}`
     const field = type.field(name)
     if (field === undefined) {
-      decoding.unknown.push(child)
+      unknown.push(child)
       continue
     }
     if (item === null || item === undefined) continue
-    const within = field.within === undefined ? [] : [field.within]
-    const decoded = decodeValue(
-      field.type,
-      item,
-      { owner: type.name, steps: [...steps, ...within, name], path: child },
-      decoding
-    )
+    const decoded = decodeValue(field, item, { owner: type.name, steps: [...steps, name], path: child }, unknown)
     const declared = `${type.name}.${name}`
-    if (isEmptyCollection(field.type, decoded) && !keptWhenEmpty.has(declared)) continue
+    if (isEmptyCollection(field, decoded) && !keptWhenEmpty.has(declared)) continue
     if (isZero(decoded) && leftOutWhenZero.has(declared)) continue
     result[name] = decoded
   }
@@ -238,26 +182,26 @@ const decodeStruct = (type: StructType, value: JsonObject, { steps, path }: Plac
 }
 
 /** Values of structs, lists and maps; the others are decoded in `decodeScalar`. */
-const decodeValue = (type: FieldType, value: unknown, place: Place, decoding: Decoding): unknown => {
+const decodeValue = (type: FieldType, value: unknown, place: Place, unknown: Array<string>): unknown => {
   switch (type._tag) {
     case "Struct":
-      if (!isObject(value)) throw wrong(type, value, place, decoding)
-      return decodeStruct(type, value, place, decoding)
+      if (!isObject(value)) throw wrong(type, value, place)
+      return decodeStruct(type, value, place, unknown)
     case "List":
-      if (!Array.isArray(value)) throw wrong(type, value, place, decoding)
+      if (!Array.isArray(value)) throw wrong(type, value, place)
       return value.map((item, index) =>
-        decodeItem(type.item, item, { ...place, path: `${place.path}[${index}]` }, decoding)
+        decodeItem(type.item, item, { ...place, path: `${place.path}[${index}]` }, unknown)
       )
     case "Map": {
-      if (!isObject(value)) throw wrong(type, value, place, decoding)
+      if (!isObject(value)) throw wrong(type, value, place)
       const result: JsonObject = {}
       for (const [key, item] of Object.entries(value))
-        setField(result, key, decodeItem(type.item, item, { ...place, path: `${place.path}.${key}` }, decoding))
+        setField(result, key, decodeItem(type.item, item, { ...place, path: `${place.path}.${key}` }, unknown))
       return result
     }
     default: {
-      const decoded = decodeScalar(type, value, decoding)
-      if (decoded === undefined && type._tag !== "Any") throw wrong(type, value, place, decoding)
+      const decoded = decodeScalar(type, value)
+      if (decoded === undefined && type._tag !== "Any") throw wrong(type, value, place)
       return decoded
     }
   }
@@ -266,18 +210,17 @@ const decodeValue = (type: FieldType, value: unknown, place: Place, decoding: De
 /** The decoded value; `undefined` if it has another type. */
 const decodeScalar = (
   type: Exclude<FieldType, { readonly _tag: "Struct" | "List" | "Map" }>,
-  value: unknown,
-  { decoder }: Decoding
+  value: unknown
 ): unknown => {
   switch (type._tag) {
     case "Time":
       return typeof value === "string" ? decodeTime(value, type.micro) : undefined
     case "Int":
-      return typeof value === "number" ? decodeInt(value, type.bits, decoder) : undefined
+      return typeof value === "number" ? decodeInt(value, type.bits) : undefined
     case "Text":
       return typeof value === "string" ? value : undefined
     case "Bytes":
-      return typeof value === "string" ? decodeBytes(value, decoder) : undefined
+      return typeof value === "string" ? decodeBytes(value) : undefined
     case "Bool":
       return typeof value === "boolean" ? value : undefined
     default:
@@ -298,19 +241,14 @@ const decodeNumeric = (type: "Float" | "IntOrString" | "Quantity" | "Any", value
   }
 }
 
-const decodeBytes = (value: string, decoder: Decoder): string => {
+const decodeBytes = (value: string): string => {
   const problem = base64Problem(value)
-  const prefix = decoder === "json" ? "" : "error decoding from json: "
-  if (problem !== undefined) throw new DecodingProblem(`${prefix}illegal base64 data at input byte ${problem}`)
+  if (problem !== undefined) throw new DecodingProblem(`illegal base64 data at input byte ${problem}`)
   return value
 }
 
-/** The converter of maps wraps a number that is too large; encoding/json refuses it. */
-const decodeInt = (value: number, bits: 32 | 64, decoder: Decoder): number | undefined => {
-  if (!Number.isInteger(value)) return undefined
-  const wrapped = bits === 32 ? value | 0 : value
-  return wrapped !== value && decoder === "json" ? undefined : wrapped
-}
+const decodeInt = (value: number, bits: 32 | 64): number | undefined =>
+  Number.isInteger(value) && (bits === 64 || (value | 0) === value) ? value : undefined
 
 const decodeQuantity = (value: unknown): string => {
   const canonical =
@@ -328,9 +266,9 @@ export interface Decoded {
 }
 
 /** `at` is the path of the object in the request's body. Throws {@link DecodingProblem}. */
-export const decode = (type: StructType, value: unknown, decoder: Decoder, at = ""): Decoded => {
+export const decode = (type: StructType, value: unknown, at = ""): Decoded => {
   const place: Place = { owner: type.name, steps: [], path: at }
-  const decoding: Decoding = { decoder, unknown: [] }
-  if (!isObject(value)) throw wrong(type, value, place, decoding)
-  return { value: decodeStruct(type, value, place, decoding), unknown: decoding.unknown }
+  const unknown: Array<string> = []
+  if (!isObject(value)) throw wrong(type, value, place)
+  return { value: decodeStruct(type, value, place, unknown), unknown }
 }

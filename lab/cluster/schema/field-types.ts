@@ -1,6 +1,6 @@
 /**
- * Types of fields as a server's decoders see them, for built-in kinds and custom resources alike. Only data: decoding
- * is in `decoding.ts`, the check of applied configurations in `typed-patch.ts`.
+ * Types of fields as a server's decoders see them, for built-in kinds and metadata. Only data: decoding is in
+ * `decoding.ts`.
  */
 
 /** `Any` takes every value. `IntOrString` and `Quantity` are Go types that read JSON themselves. */
@@ -17,11 +17,5 @@ export interface StructType {
   readonly _tag: "Struct"
   /** The struct's name in Go. */
   readonly name: string
-  readonly field: (name: string) => StructField | undefined
-}
-
-export interface StructField {
-  readonly type: FieldType
-  /** The inlined Go struct that declares the field; JSON does not show it, Go's refusals do. */
-  readonly within?: string
+  readonly field: (name: string) => FieldType | undefined
 }

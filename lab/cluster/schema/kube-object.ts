@@ -15,17 +15,6 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean
 }
 
-/** `metadata.managedFields[]`. */
-export interface ManagedFieldsEntry {
-  manager: string
-  operation: "Apply" | "Update"
-  apiVersion: string
-  time?: string
-  fieldsType: "FieldsV1"
-  fieldsV1: Record<string, unknown>
-  subresource?: string
-}
-
 /** `metadata` of every object. A name is always there once the object is stored. */
 export interface ObjectMeta {
   name?: string
@@ -41,7 +30,6 @@ export interface ObjectMeta {
   annotations?: Record<string, string>
   finalizers?: Array<string>
   ownerReferences?: Array<OwnerReference>
-  managedFields?: Array<ManagedFieldsEntry>
 }
 
 /**

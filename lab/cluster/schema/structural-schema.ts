@@ -1,13 +1,11 @@
 /**
- * Compiles the `openAPIV3Schema` of a custom resource: pruning, defaults, validation, merge rules and field types, as
- * apiextensions-apiserver derives them. Built-in kinds do not pass here: see `decoding.ts` and `checks`.
+ * Compiles the `openAPIV3Schema` of a custom resource: pruning, defaults and validation, as apiextensions-apiserver
+ * derives them. Built-in kinds do not pass here: see `decoding.ts` and `checks`.
  */
 
 import { Ajv, type ErrorObject } from "ajv"
 import { type JsonObject, asObject, asStrings, isObject, setField } from "../../../src/domain/json.ts"
 import type { FieldError } from "../wire/status-error.ts"
-import { objectMetaType } from "./built-in-models.ts"
-import type { FieldType } from "./field-types.ts"
 import { toFieldErrors } from "./schema-errors.ts"
 import { validationRules } from "./validation-rules.ts"
 
@@ -19,16 +17,7 @@ export interface StructuralSchema {
   readonly applyDefaults: (object: JsonObject) => void
   /** Checks an object, or its status alone for a write to that subresource. `before` is the object to be replaced. */
   readonly validate: (object: JsonObject, before?: JsonObject, part?: "status") => ReadonlyArray<FieldError>
-  /** The way in which server-side apply merges the list at a path of field names (`[]` for "any item"). */
-  readonly listType: (path: ReadonlyArray<string>) => ListType
-  /** The type by which server-side apply checks an applied configuration. */
-  readonly fieldType: FieldType
 }
-
-export type ListType =
-  | { readonly _tag: "Atomic" }
-  | { readonly _tag: "Set" }
-  | { readonly _tag: "Map"; readonly keys: ReadonlyArray<string> }
 
 const preserve = "x-kubernetes-preserve-unknown-fields"
 const intOrString = "x-kubernetes-int-or-string"
@@ -238,61 +227,6 @@ const compile = (schema: JsonObject): Check => {
   }
 }
 
-const schemaAt = (schema: JsonObject, path: ReadonlyArray<string>): JsonObject | undefined => {
-  let current: JsonObject = schema
-  for (const step of path) {
-    const next =
-      step === "[]" ? current["items"] : (own(propertiesOf(current), step) ?? current["additionalProperties"])
-    if (!isObject(next)) return undefined
-    current = next
-  }
-  return current
-}
-
-const text: FieldType = { _tag: "Text" }
-
-/** The type that server-side apply checks by; `Any` where the schema leaves the fields open. */
-const fieldTypeOf = (schema: unknown, isResource: boolean): FieldType => {
-  if (!isObject(schema)) return { _tag: "Any" }
-  switch (schema["type"]) {
-    case "object": {
-      if (schema[preserve] === true) return { _tag: "Any" }
-      const { additionalProperties } = schema
-      if (additionalProperties !== undefined) return { _tag: "Map", item: fieldTypeOf(additionalProperties, false) }
-      const properties = propertiesOf(schema)
-      const meta =
-        isResource || schema[embedded] === true ? { apiVersion: text, kind: text, metadata: objectMetaType } : {}
-      const field = (name: string): FieldType | undefined => {
-        const property = own(properties, name)
-        return own(meta, name) === undefined
-          ? property === undefined
-            ? undefined
-            : fieldTypeOf(property, false)
-          : meta[name as keyof typeof meta]
-      }
-      return {
-        _tag: "Struct",
-        name: "",
-        field: (name) => {
-          const type = field(name)
-          return type === undefined ? undefined : { type }
-        }
-      }
-    }
-    case "array":
-      return { _tag: "List", item: fieldTypeOf(schema["items"], false) }
-    case "string":
-      return text
-    case "boolean":
-      return { _tag: "Bool" }
-    case "integer":
-    case "number":
-      return { _tag: "Float" }
-    default:
-      return { _tag: "Any" }
-  }
-}
-
 /** Errors for the duplicate items of lists of type `set` or `map`. */
 const duplicates = (value: unknown, schema: unknown, path: string): ReadonlyArray<FieldError> => {
   if (!isObject(schema)) return []
@@ -336,7 +270,6 @@ export const structuralSchema = (schema: JsonObject): StructuralSchema => {
     }))
   const checkRules = validationRules(root)
   return {
-    fieldType: fieldTypeOf(root, true),
     prune: (object) => {
       const removed: Array<string> = []
       pruneValue(object, root, { path: "", isResource: true }, removed)
@@ -350,17 +283,6 @@ export const structuralSchema = (schema: JsonObject): StructuralSchema => {
       const errors = part === undefined ? check(object) : statusErrors(object["status"])
       const found = errors.length > 0 || part !== undefined ? errors : duplicates(object, root, "")
       return [...found, ...checkRules(object, before, found)]
-    },
-    listType: (path) => {
-      const list = schemaAt(root, path)
-      switch (list?.["x-kubernetes-list-type"]) {
-        case "map":
-          return { _tag: "Map", keys: asStrings(list["x-kubernetes-list-map-keys"]) }
-        case "set":
-          return { _tag: "Set" }
-        default:
-          return { _tag: "Atomic" }
-      }
     }
   }
 }

@@ -79,7 +79,6 @@ export const builtInResources: ReadonlyArray<ResourceInfo> = [
     sub: ["status"],
     initialStatus: { keep: false, value: { loadBalancer: {} } }
   }),
-  namespaced("v1", "endpoints", "Endpoints", { singular: "endpoints", short: ["ep"], initialStatus: keepStatus }),
   namespaced("discovery.k8s.io/v1", "endpointslices", "EndpointSlice", {
     generation: true,
     initialStatus: keepStatus
@@ -92,11 +91,6 @@ export const builtInResources: ReadonlyArray<ResourceInfo> = [
     initialStatus: keepStatus
   }),
   namespaced("v1", "events", "Event", { short: ["ev"], initialStatus: keepStatus }),
-  namespaced("v1", "persistentvolumeclaims", "PersistentVolumeClaim", {
-    short: ["pvc"],
-    sub: ["status"],
-    initialStatus: { keep: false, value: { phase: "Pending" } }
-  }),
   namespaced("apps/v1", "deployments", "Deployment", scaled(workload(["deploy"]))),
   namespaced("apps/v1", "replicasets", "ReplicaSet", scaled(workload(["rs"], "replicas"))),
   namespaced("apps/v1", "statefulsets", "StatefulSet", scaled(workload(["sts"], "replicas", "availableReplicas"))),
@@ -133,28 +127,8 @@ export const builtInResources: ReadonlyArray<ResourceInfo> = [
     sub: ["status"],
     initialStatus: zeros()
   }),
-  namespaced("networking.k8s.io/v1", "ingresses", "Ingress", {
-    short: ["ing"],
-    sub: ["status"],
-    generation: true,
-    initialStatus: { keep: false, value: { loadBalancer: {} } }
-  }),
-  namespaced("networking.k8s.io/v1", "networkpolicies", "NetworkPolicy", {
-    short: ["netpol"],
-    generation: true,
-    initialStatus: keepStatus
-  }),
-  namespaced("policy/v1", "poddisruptionbudgets", "PodDisruptionBudget", {
-    short: ["pdb"],
-    sub: ["status"],
-    generation: true,
-    initialStatus: zeros("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
-  }),
   cluster("authentication.k8s.io/v1", "tokenreviews", "TokenReview", { verbs: ["create"] }),
   cluster("authorization.k8s.io/v1", "subjectaccessreviews", "SubjectAccessReview", { verbs: ["create"] }),
   cluster("authorization.k8s.io/v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", { verbs: ["create"] }),
-  namespaced("authorization.k8s.io/v1", "localsubjectaccessreviews", "LocalSubjectAccessReview", {
-    verbs: ["create"]
-  }),
   cluster("authentication.k8s.io/v1", "selfsubjectreviews", "SelfSubjectReview", { verbs: ["create"] })
 ]

@@ -98,13 +98,10 @@ const foreground = "foregroundDeletion"
 /** Objects come from JSON: `metadata` may be missing in spite of the type. */
 const metadataOf = (object: KubeObject): ObjectMeta => (isObject(object.metadata) ? object.metadata : {}) as ObjectMeta
 
-/** The part that decides whether a write changes anything: all but the version and the times of managed fields. */
+/** The part that decides whether a write changes anything: all but the version. */
 const content = ({ metadata, ...rest }: KubeObject): JsonObject => ({
   ...rest,
-  metadata: {
-    ...omit(metadata, "resourceVersion"),
-    managedFields: metadata.managedFields?.map((entry) => omit(entry, "time"))
-  }
+  metadata: omit(metadata, "resourceVersion")
 })
 
 const desiredState = (object: KubeObject): JsonObject => omit(object, "metadata", "status", "apiVersion")
@@ -211,7 +208,7 @@ export class ObjectStore {
   /** Adds containers to a pod, and changes nothing else of it. */
   updateEphemeralContainers(ref: ResourceRef, object: KubeObject, options: WriteOptions = {}): KubeObject {
     const info = this.#info(ref)
-    const { managedFields, name = "", namespace, resourceVersion } = metadataOf(object)
+    const { name = "", namespace, resourceVersion } = metadataOf(object)
     const current = this.get(info, namespace, name)
     if (current === undefined) throw errors.notFound(info, name)
     if (resourceVersion && resourceVersion !== current.metadata.resourceVersion) throw errors.staleVersion(info, name)
@@ -219,10 +216,6 @@ export class ObjectStore {
     const added = asObject(object["spec"])["ephemeralContainers"]
     const spec = asObject(draft["spec"])
     draft["spec"] = added === undefined ? omit(spec, "ephemeralContainers") : { ...spec, ephemeralContainers: added }
-    draft.metadata = {
-      ...draft.metadata,
-      ...(managedFields === undefined ? {} : { managedFields: structuredClone(managedFields) })
-    }
     applyBuiltInDefaults(storageKey(info), draft, false)
     const wrong = [...ephemeralContainersChange(draft, current)]
     if (wrong.length > 0) throw errors.invalid(info, name, wrong)
@@ -375,9 +368,6 @@ export class ObjectStore {
     if (generation !== undefined) meta.generation = generation
     if (current.metadata.namespace !== undefined) meta.namespace = current.metadata.namespace
     if (current.metadata.generateName !== undefined) meta.generateName = current.metadata.generateName
-    if (meta.managedFields === undefined && current.metadata.managedFields !== undefined) {
-      meta.managedFields = structuredClone(current.metadata.managedFields)
-    }
   }
 
   #checkFinalizers(info: ResourceInfo, draft: KubeObject, current: KubeObject): void {
@@ -648,10 +638,8 @@ const replacement = (info: ResourceInfo, object: KubeObject, current: KubeObject
   draft.apiVersion = apiVersionOf(info)
   draft.kind = info.kind
   if (part === "status") {
-    const { managedFields } = metadataOf(object)
     draft["status"] = structuredClone(object["status"])
     if (draft["status"] === undefined) delete draft["status"]
-    if (managedFields !== undefined) draft.metadata.managedFields = structuredClone(managedFields)
   } else if (hasStatus(info)) {
     delete draft["status"]
     if (current["status"] !== undefined) draft["status"] = structuredClone(current["status"])

@@ -1,13 +1,11 @@
 /**
- * Bodies in and out: reads JSON, YAML and protobuf, chooses what the `Accept` header asks for, sends objects, texts and
- * errors. Routes, users and objects belong to `http`; no function here knows a resource.
+ * Bodies in and out: reads JSON and YAML, chooses what the `Accept` header asks for, sends objects, texts and errors.
+ * Routes, users and objects belong to `http`; no function here knows a resource.
  */
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import { isObject, type JsonObject } from "../../../src/domain/json.ts"
-import { duplicateFields } from "./duplicate-fields.ts"
-import { decodeProtobuf, protobufType } from "./protobuf-body.ts"
 import { type ApiError, badRequest, notAcceptable, tooLarge, unsupportedMediaType } from "./status-error.ts"
 import { parseYaml } from "./yaml-text.ts"
 
@@ -33,22 +31,10 @@ export const mediaType = (req: IncomingMessage): string =>
 
 const bodyTypes = ["application/json", "application/yaml"]
 
-/** A parsed text; `duplicates` searches it for fields that it has twice, which only some requests need. */
-export interface ParsedText<A = unknown> {
-  readonly value: A
-  readonly duplicates: () => ReadonlyArray<string>
-}
-
 /** Parses a body as JSON or as YAML. Throws 400, whose message begins with `problem`, at bad syntax. */
-export const parseText = (text: string, yaml: boolean, problem?: string): ParsedText => {
+export const parseText = (text: string, yaml: boolean, problem?: string): unknown => {
   try {
-    if (!yaml)
-      return {
-        value: JSON.parse(text),
-        duplicates: () => duplicateFields(text).map((path) => `duplicate field ${JSON.stringify(path)}`)
-      }
-    const { value, duplicates } = parseYaml(text)
-    return { value, duplicates: () => duplicates }
+    return yaml ? parseYaml(text) : JSON.parse(text)
   } catch (cause) {
     const message = cause instanceof Error ? (cause.message.split("\n")[0] ?? "") : ""
     throw badRequest(
@@ -57,20 +43,16 @@ export const parseText = (text: string, yaml: boolean, problem?: string): Parsed
   }
 }
 
-/** Reads an object in JSON, in YAML or in the protobuf messages that `kubectl` sends. An empty body is `undefined`. */
-export const readText = async (req: IncomingMessage): Promise<ParsedText<JsonObject> | undefined> => {
+/** Reads an object in JSON or in YAML. An empty body is `undefined`. */
+export const readObject = async (req: IncomingMessage): Promise<JsonObject | undefined> => {
   const body = await readBody(req)
   const type = mediaType(req)
   if (body.length === 0) return undefined
-  if (type === protobufType) return { value: decodeProtobuf(body), duplicates: () => [] }
   if (type !== "" && !bodyTypes.includes(type)) throw unsupportedMediaType(type, bodyTypes)
-  const { value, duplicates } = parseText(body.toString("utf8"), type === "application/yaml")
+  const value = parseText(body.toString("utf8"), type === "application/yaml")
   if (!isObject(value)) throw badRequest("couldn't get version/kind; json parse error: the body must be an object")
-  return { value, duplicates }
+  return value
 }
-
-/** {@link readText} for requests in which duplicate fields do not matter. */
-export const readObject = async (req: IncomingMessage): Promise<JsonObject | undefined> => (await readText(req))?.value
 
 export type Representation = "object" | "table" | "metadata"
 

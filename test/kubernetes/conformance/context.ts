@@ -1,5 +1,5 @@
 import { expect } from "vitest"
-import { asArray, asObjects, at, type JsonObject } from "../../../src/domain/json.ts"
+import { asObjects, at, type JsonObject } from "../../../src/domain/json.ts"
 import { type Answer, ApiClient, type Credentials, eventually } from "../../lab/cluster/api-client.ts"
 
 /** A cluster for the conformance cases: the embedded cluster, or a real kube-apiserver. */
@@ -153,14 +153,6 @@ export const widget = (group: string, name: string, spec: JsonObject, extra: Jso
 })
 
 export const tableHeader = { Accept: "application/json;as=Table;v=v1;g=meta.k8s.io,application/json" }
-
-/** The rows of a Table under their columns' names. */
-export const rowsOf = ({ body }: Answer): ReadonlyArray<JsonObject> => {
-  const columns = asObjects(body["columnDefinitions"]).map((column) => String(column["name"]))
-  return asObjects(body["rows"]).map((row) =>
-    Object.fromEntries(asArray(row["cells"]).map((cell, index) => [columns[index] ?? "", cell]))
-  )
-}
 
 let counter = 0
 

@@ -1,7 +1,7 @@
 import { expect } from "vitest"
 import { asObject, asObjects, asString, asStrings, at, type JsonObject } from "../../../src/domain/json.ts"
 import { type ApiClient, eventually } from "../../lab/cluster/api-client.ts"
-import { type ConformanceCase, type Context, rowsOf, tableHeader } from "./context.ts"
+import type { ConformanceCase, Context } from "./context.ts"
 import { service } from "./services.ts"
 
 /** Pods need an existing node: a real controller leaves out a pod without one. */
@@ -131,14 +131,6 @@ export const endpointsCases: ReadonlyArray<ConformanceCase> = [
       endpoints: null,
       ports: null
     })
-    const [written] = await eventually(
-      () => endpoints.all("endpoints"),
-      (found) => found.length === 1
-    )
-    expect(written).toMatchObject({
-      metadata: { name: "web", labels: { mine: "1", "endpoints.kubernetes.io/managed-by": "endpoint-controller" } }
-    })
-    expect(written?.["subsets"]).toBeUndefined()
   }),
   run("a pod comes, is ready, is not, is on its way out, and is gone", async (endpoints, { namespace }) => {
     await endpoints.add("services", service("web", web))
@@ -148,24 +140,6 @@ export const endpointsCases: ReadonlyArray<ConformanceCase> = [
     await endpoints.expect(`${both}: web-1@10.1.0.1`)
     await endpoints.ready("web-1", true)
     await endpoints.expect(`${both}: web-1@10.1.0.1 ready serving`)
-    const table = async (resource: string) => rowsOf(await endpoints.admin.get(endpoints.path(resource), tableHeader))
-    expect(await table("endpointslices")).toEqual([
-      {
-        Name: expect.any(String),
-        AddressType: "IPv4",
-        Ports: "8080,9000",
-        Endpoints: "10.1.0.1",
-        Age: expect.any(String)
-      }
-    ])
-    const written = await eventually(
-      () => table("endpoints"),
-      ([row]) => row?.["Endpoints"] !== "<none>"
-    )
-    // The order depends on the server's version.
-    expect(written).toEqual([
-      { Name: "web", Endpoints: expect.stringMatching(/^(10\.1\.0\.1:(8080|9000),?){2}$/), Age: expect.any(String) }
-    ])
     const [slice] = await endpoints.all("endpointslices")
     const targetRef = { kind: "Pod", namespace, name: "web-1", uid: expect.any(String) }
     expect(slice?.["endpoints"]).toEqual([
@@ -244,10 +218,6 @@ export const endpointsCases: ReadonlyArray<ConformanceCase> = [
     await endpoints.expect(empty)
     await endpoints.remove("services", "web")
     await endpoints.expect()
-    await eventually(
-      () => endpoints.all("endpoints"),
-      (found) => found.length === 0
-    )
   }),
   run("a headless Service has slices that say so, and names its pods", async (endpoints) => {
     await endpoints.add("services", service("db", { clusterIP: "None", selector: { app: "web" } }))
@@ -258,79 +228,6 @@ export const endpointsCases: ReadonlyArray<ConformanceCase> = [
       metadata: { labels: { "service.kubernetes.io/headless": "" } },
       endpoints: [{ hostname: "first" }]
     })
-    const subsets = [{ addresses: [expect.objectContaining({ ip: "10.1.0.1" })] }]
-    await eventually(
-      async () => (await endpoints.all("endpoints"))[0]?.["subsets"],
-      (found) => found !== undefined
-    )
-    expect((await endpoints.all("endpoints"))[0]?.["subsets"]).toEqual(subsets)
-  }),
-  run("Endpoints put ports together that the same pods have", async (endpoints) => {
-    await endpoints.add("services", service("web", web))
-    for (const [name, port] of [
-      ["web-1", 8080],
-      ["web-2", 8080],
-      ["web-3", 8081]
-    ] as const) {
-      await endpoints.pod(name, webPort(port))
-      await endpoints.ready(name, name !== "web-2")
-    }
-    const seen = async () =>
-      asObjects((await endpoints.all("endpoints"))[0]?.["subsets"])
-        .map((subset) => {
-          const list = (field: string) =>
-            asObjects(subset[field])
-              .map((item) => item["ip"] ?? `${String(item["name"])}=${String(item["port"])}`)
-              .toSorted()
-              .join(" ")
-          return `${list("ports")}: ${list("addresses")}; not ready: ${list("notReadyAddresses")}`
-        })
-        .toSorted()
-    const wanted = [
-      "admin=9000: 10.1.0.1 10.1.0.3; not ready: 10.1.0.2",
-      "http=8080: 10.1.0.1; not ready: 10.1.0.2",
-      "http=8081: 10.1.0.3; not ready: "
-    ]
-    await eventually(seen, (found) => JSON.stringify(found) === JSON.stringify(wanted))
-  }),
-  run("without a selector somebody's Endpoints become slices, and go with their Service", async (endpoints) => {
-    await endpoints.add("services", service("out", { ports: [{ name: "a", port: 443 }] }))
-    const subsets = [
-      { addresses: [{ ip: "10.9.0.1" }], notReadyAddresses: [{ ip: "10.9.0.2" }], ports: [{ name: "a", port: 8443 }] }
-    ]
-    await endpoints.add("endpoints", {
-      apiVersion: "v1",
-      kind: "Endpoints",
-      metadata: { name: "out", labels: { mine: "1" } },
-      subsets
-    })
-    await endpoints.expect("a=8443/TCP: @10.9.0.1 ready; @10.9.0.2")
-    const [slice] = await endpoints.all("endpointslices")
-    expect(slice).toMatchObject({
-      metadata: {
-        labels: {
-          mine: "1",
-          "kubernetes.io/service-name": "out",
-          "endpointslice.kubernetes.io/managed-by": "endpointslicemirroring-controller.k8s.io"
-        },
-        ownerReferences: [
-          { apiVersion: "v1", kind: "Endpoints", name: "out", controller: true, blockOwnerDeletion: true }
-        ]
-      }
-    })
-    const conditions = asObjects(slice?.["endpoints"]).map((endpoint) => endpoint["conditions"])
-    expect(conditions).toHaveLength(2)
-    expect(conditions).toEqual(expect.arrayContaining([{ ready: true }, { ready: false }]))
-    await endpoints.change("endpoints", "out", { subsets: [] })
-    await endpoints.expect()
-    await endpoints.change("endpoints", "out", { subsets })
-    await endpoints.expect("a=8443/TCP: @10.9.0.1 ready; @10.9.0.2")
-    await endpoints.remove("services", "out")
-    await endpoints.expect()
-    await eventually(
-      () => endpoints.all("endpoints"),
-      (found) => found.length === 0
-    )
   }),
   run("what is missing behind an aggregated API stands in its condition", async (endpoints, { admin, namespace }) => {
     const group = `${namespace}.example.com`

@@ -91,34 +91,6 @@ export const objectsCases: ReadonlyArray<ConformanceCase> = [
     }
   },
   {
-    name: "YAML bodies are read",
-    run: async ({ admin, namespace }) => {
-      const body = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: yaml\ndata:\n  a: b\n"
-      const answer = await admin.call("POST", mapsOf(namespace), { body, contentType: "application/yaml" })
-      expect(answer.body["data"]).toEqual({ a: "b" })
-    }
-  },
-  {
-    name: "a stale resourceVersion and a wrong uid conflict",
-    run: async ({ admin, namespace }) => {
-      const first = await admin.post(mapsOf(namespace), configMap("a", { x: "1" }))
-      await admin.put(`${mapsOf(namespace)}/a`, { ...first.body, data: { x: "2" } })
-      expectStatus(
-        await admin.put(`${mapsOf(namespace)}/a`, { ...first.body, data: { x: "3" } }),
-        409,
-        "Conflict",
-        'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your ' +
-          "changes to the latest version and try again"
-      )
-      expectStatus(
-        await admin.delete(`${mapsOf(namespace)}/a`, { preconditions: { uid: "other" } }),
-        409,
-        "Conflict",
-        /the UID in the precondition \(other\) does not match/
-      )
-    }
-  },
-  {
     name: "lists select by labels and fields",
     run: async ({ admin, namespace }) => {
       await admin.post(mapsOf(namespace), configMap("one", {}, { app: "x", tier: "a" }))
@@ -161,35 +133,6 @@ export const objectsCases: ReadonlyArray<ConformanceCase> = [
       expect(namesOf(await admin.get(`${pods}?fieldSelector=status.phase!%3DRunning,metadata.name%3Didle`))).toEqual([
         "idle"
       ])
-    }
-  },
-  {
-    name: "a protobuf body is read, as kubectl sends it for kubectl create",
-    run: async ({ admin, namespace }) => {
-      const part = (number: number, content: string | Buffer): Buffer => {
-        const bytes = Buffer.from(content)
-        return Buffer.concat([Buffer.from([(number << 3) | 2, bytes.length]), bytes])
-      }
-      const entry = Buffer.concat([part(1, "key"), part(2, "value")])
-      const object = Buffer.concat([part(1, part(1, "proto")), part(2, entry)])
-      const type = Buffer.concat([part(1, "v1"), part(2, "ConfigMap")])
-      const body = Buffer.concat([
-        Buffer.from("k8s\0", "latin1"),
-        part(1, type),
-        part(2, object),
-        part(3, ""),
-        part(4, "")
-      ])
-      const answer = await admin.call("POST", mapsOf(namespace), {
-        body: body.toString("latin1"),
-        contentType: "application/vnd.kubernetes.protobuf"
-      })
-      expect(answer.body).toMatchObject({ kind: "ConfigMap", metadata: { name: "proto" }, data: { key: "value" } })
-      const broken = await admin.call("POST", mapsOf(namespace), {
-        body: "k8s\0\u0012\u007f",
-        contentType: "application/vnd.kubernetes.protobuf"
-      })
-      expect(broken.code).toBe(400)
     }
   },
   {

@@ -1,6 +1,6 @@
 import { expect } from "vitest"
 import { asArray, asObjects, at } from "../../../src/domain/json.ts"
-import { type ConformanceCase, mapsOf, meta, expectStatus } from "./context.ts"
+import { type ConformanceCase, meta, expectStatus } from "./context.ts"
 
 export const patchesCases: ReadonlyArray<ConformanceCase> = [
   {
@@ -68,51 +68,6 @@ export const patchesCases: ReadonlyArray<ConformanceCase> = [
         "Conflict",
         /has been modified/
       )
-    }
-  },
-  {
-    name: "server-side apply merges, conflicts, is forced and forgets",
-    run: async ({ admin, namespace }) => {
-      const path = `${mapsOf(namespace)}/shared`
-      const shared = (data: Record<string, string>) => ({
-        apiVersion: "v1",
-        kind: "ConfigMap",
-        metadata: { name: "shared" },
-        data
-      })
-      expect((await admin.apply(path, shared({ a: "1", b: "1" }), "one")).code).toBe(201)
-      const second = await admin.apply(path, shared({ c: "1" }), "two")
-      expect(second.code).toBe(200)
-      expect(second.body["data"]).toEqual({ a: "1", b: "1", c: "1" })
-      expect(
-        asObjects(meta(second, "managedFields")).map((entry) => [
-          entry["manager"],
-          entry["operation"],
-          at(entry, "fieldsV1", "f:data")
-        ])
-      ).toEqual([
-        ["one", "Apply", { "f:a": {}, "f:b": {} }],
-        ["two", "Apply", { "f:c": {} }]
-      ])
-      const conflict = await admin.apply(path, shared({ a: "2" }), "two")
-      expectStatus(conflict, 409, "Conflict", /^Apply failed with 1 conflict: conflict with "one".*: \.data\.a$/)
-      expect(at(conflict.body, "details", "causes")).toMatchObject([
-        { reason: "FieldManagerConflict", field: ".data.a" }
-      ])
-      const forced = await admin.apply(path, shared({ a: "2" }), "two", true)
-      expect(forced.body["data"]).toEqual({ a: "2", b: "1" })
-      expect((await admin.apply(path, shared({ b: "1" }), "one")).body["data"]).toEqual({ a: "2", b: "1" })
-      expect((await admin.apply(path, shared({}), "one")).body["data"]).toEqual({ a: "2" })
-      await admin.merge(`${path}?fieldManager=three`, { data: { a: "3" } })
-      expectStatus(
-        await admin.apply(path, shared({ a: "4" }), "two"),
-        409,
-        "Conflict",
-        /conflict with "three" using v1: \.data\.a/
-      )
-      expect(
-        (await admin.call("PATCH", path, { body: shared({}), contentType: "application/apply-patch+yaml" })).code
-      ).toBe(422)
     }
   }
 ]

@@ -107,14 +107,6 @@ export const refusalCases: ReadonlyArray<ConformanceCase> = [
     'configmaps "nope" not found'
   ),
   refused(
-    "a forced apply of another one's uid",
-    ({ admin }, path) =>
-      admin.apply(path, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", uid: "other" } }, "m", true),
-    422,
-    "Invalid",
-    immutableUid
-  ),
-  refused(
     "a deletion of another one's uid",
     ({ admin }, path) => admin.delete(path, { preconditions: { uid: "other" } }),
     409,
@@ -201,16 +193,6 @@ export const refusalCases: ReadonlyArray<ConformanceCase> = [
       'metadata.ownerReferences.uid: Invalid value: "": must not be empty]'
   ),
   refused(
-    "a change of what is immutable",
-    async ({ admin }, path) => {
-      expect((await admin.merge(path, { immutable: true })).code).toBe(200)
-      return admin.merge(path, { data: { x: "9" } })
-    },
-    422,
-    "Invalid",
-    'ConfigMap "a" is invalid: data: Forbidden: field is immutable when `immutable` is set'
-  ),
-  refused(
     "another name in a patch",
     ({ admin }, path) => admin.merge(path, { metadata: { name: "b" } }),
     400,
@@ -244,18 +226,6 @@ export const refusalCases: ReadonlyArray<ConformanceCase> = [
     415,
     "UnsupportedMediaType",
     /415: Unsupported Media Type|the body of the request was in an unknown format/
-  ),
-  refused(
-    "an apply that brings its own managed fields",
-    ({ admin }, path) =>
-      admin.apply(
-        path,
-        { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", managedFields: [{ manager: "z" }] } },
-        "m"
-      ),
-    400,
-    "BadRequest",
-    "metadata.managedFields must be nil"
   ),
   refused(
     "an unknown dryRun",
@@ -416,13 +386,6 @@ export const refusalCases: ReadonlyArray<ConformanceCase> = [
     400,
     "BadRequest",
     /^field label not supported: spec\.size$/
-  ),
-  refusedWidget(
-    "a strategic merge patch",
-    ({ admin }, path) => admin.strategic(`${path}/w`, {}),
-    415,
-    "UnsupportedMediaType",
-    /./
   ),
   refusedWidget(
     "a name in capitals",

@@ -1,7 +1,7 @@
 import { expect } from "vitest"
 import { asString, at, type JsonObject } from "../../../src/domain/json.ts"
 import type { Answer } from "../../lab/cluster/api-client.ts"
-import { type ConformanceCase, type Context, expectStatus, rowsOf, tableHeader } from "./context.ts"
+import { type ConformanceCase, type Context, expectStatus } from "./context.ts"
 
 const servicesOf = (namespace: string): string => `/api/v1/namespaces/${namespace}/services`
 export const service = (name: string, spec: object, metadata: object = {}) => ({
@@ -43,7 +43,6 @@ const anyIp = {
   clusterIP: expect.stringMatching(/^127\.96\.\d+\.\d+$/),
   clusterIPs: [expect.stringMatching(/^127\.96\.\d+\.\d+$/)]
 }
-const anyNodePort = expect.toSatisfy((port: number) => port >= 30_000 && port <= 32_767)
 const port80 = { protocol: "TCP", port: 80, targetPort: 80 }
 
 const refused = (name: string, spec: JsonObject, message: string | RegExp, serviceName = "bad"): ConformanceCase =>
@@ -60,54 +59,9 @@ export const serviceCases: ReadonlyArray<ConformanceCase> = [
     { ...allocated, ...none, type: "ClusterIP", selector: { a: "b" }, ports: [port80] }
   ),
   created(
-    "a headless one without selector may be of any family",
-    { clusterIP: "None" },
-    {
-      ...allocated,
-      ...none,
-      type: "ClusterIP",
-      ipFamilies: ["IPv4", "IPv6"],
-      ipFamilyPolicy: "RequireDualStack"
-    }
-  ),
-  created(
     "another name has no address",
     { type: "ExternalName", externalName: "example.com" },
     { type: "ExternalName", externalName: "example.com", sessionAffinity: "None" }
-  ),
-  created(
-    "PreferDualStack is taken as far as it goes",
-    { ports, ipFamilyPolicy: "PreferDualStack" },
-    {
-      ...allocated,
-      ...anyIp,
-      type: "ClusterIP",
-      ipFamilyPolicy: "PreferDualStack",
-      ports: [port80]
-    }
-  ),
-  created(
-    "NodePort gets node ports",
-    { ports, type: "NodePort" },
-    {
-      ...allocated,
-      ...anyIp,
-      type: "NodePort",
-      externalTrafficPolicy: "Cluster",
-      ports: [{ ...port80, nodePort: anyNodePort }]
-    }
-  ),
-  created(
-    "LoadBalancer gets node ports",
-    { ports, type: "LoadBalancer" },
-    {
-      ...allocated,
-      ...anyIp,
-      type: "LoadBalancer",
-      externalTrafficPolicy: "Cluster",
-      allocateLoadBalancerNodePorts: true,
-      ports: [{ ...port80, nodePort: anyNodePort }]
-    }
   ),
   run(
     "a named address is taken once, and free again after the deletion, whose answer is the Service",
@@ -149,7 +103,6 @@ export const serviceCases: ReadonlyArray<ConformanceCase> = [
       spec: { clusterIP: null, clusterIPs: null, ipFamilies: null, ipFamilyPolicy: null }
     })
     expect(specOf(emptied)).toEqual(specOf(replaced))
-    expect(ipOf(await admin.apply(`${path}/a`, service("a", { ports: [{ port: 81 }] }), "m", true))).toBe(clusterIP)
     for (const other of ["127.96.200.200", "None"]) {
       const why = `Service "a" is invalid: spec.clusterIPs[0]: Invalid value: ["${other}"]: may not change once set`
       expectStatus(await admin.merge(`${path}/a`, { spec: { clusterIP: other } }), 422, "Invalid", why)
@@ -170,98 +123,10 @@ export const serviceCases: ReadonlyArray<ConformanceCase> = [
     expect(specOf(back)).toEqual({ ...allocated, ...anyIp, type: "ClusterIP", ports: [port80] })
     expect(ipOf(back)).not.toBe(clusterIP)
   }),
-  run("node ports stay with their port's name, are taken once, and go with the type", async ({ admin }, path) => {
-    const nodePort = 30_000 + ++named
-    const first = await admin.post(path, service("a", { type: "NodePort", ports: [{ port: 80, nodePort }] }))
-    expect(specOf(first)).toMatchObject({ ports: [{ nodePort }] })
-    expect(
-      specOf(await admin.put(`${path}/a`, service("a", { type: "NodePort", ports: [{ port: 81 }] })))
-    ).toMatchObject({ ports: [{ port: 81, nodePort }] })
-    const why = (port: number, what: string) =>
-      `Service "b" is invalid: spec.ports[0].nodePort: Invalid value: ${port}: provided port is ${what}`
-    const ask = (port: number) =>
-      admin.post(path, service("b", { type: "NodePort", ports: [{ port: 80, nodePort: port }] }))
-    expectStatus(await ask(nodePort), 422, "Invalid", why(nodePort, "already allocated"))
-    expectStatus(
-      await ask(80),
-      422,
-      "Invalid",
-      why(80, "not in the valid range. The range of valid ports is 30000-32767")
-    )
-    const inner = await admin.merge(`${path}/a`, { spec: { type: "ClusterIP" } })
-    expect(specOf(inner)).toEqual({
-      ...allocated,
-      ...anyIp,
-      type: "ClusterIP",
-      ports: [{ protocol: "TCP", port: 81, targetPort: 81 }]
-    })
-    expect((await ask(nodePort)).code).toBe(201)
-  }),
   run("a dry run allocates nothing", async ({ admin }, path) => {
     const clusterIP = unusedAddress()
     expect((await admin.post(`${path}?dryRun=All`, service("a", { ports, clusterIP }))).code).toBe(201)
     expect((await admin.post(path, service("b", { ports, clusterIP }))).code).toBe(201)
-  }),
-  run("their table shows addresses and ports", async ({ admin }, path) => {
-    const clusterIP = unusedAddress()
-    const nodePort = 30_000 + ++named
-    for (const [name, spec] of [
-      [
-        "a",
-        {
-          ports: [
-            { name: "x", port: 80 },
-            { name: "y", port: 53, protocol: "UDP" }
-          ],
-          clusterIP,
-          selector: { b: "c" }
-        }
-      ],
-      ["b", { clusterIP: "None" }],
-      ["c", { type: "ExternalName", externalName: "example.com" }],
-      ["d", { type: "LoadBalancer", ports: [{ port: 80, nodePort }] }]
-    ] as const)
-      expect((await admin.post(path, service(name, spec))).code).toBe(201)
-    const rows = rowsOf(await admin.get(path, tableHeader))
-    const age = expect.any(String)
-    expect(rows).toEqual([
-      {
-        Name: "a",
-        Type: "ClusterIP",
-        "Cluster-IP": clusterIP,
-        "External-IP": "<none>",
-        "Port(s)": "80/TCP,53/UDP",
-        Age: age,
-        Selector: "b=c"
-      },
-      {
-        Name: "b",
-        Type: "ClusterIP",
-        "Cluster-IP": "None",
-        "External-IP": "<none>",
-        "Port(s)": "<none>",
-        Age: age,
-        Selector: "<none>"
-      },
-      {
-        Name: "c",
-        Type: "ExternalName",
-        "Cluster-IP": "<none>",
-        "External-IP": "example.com",
-        "Port(s)": "<none>",
-        Age: age,
-        Selector: "<none>"
-      },
-      {
-        Name: "d",
-        Type: "LoadBalancer",
-        "Cluster-IP": expect.any(String),
-        "External-IP": "<pending>",
-        "Port(s)": `80:${nodePort}/TCP`,
-        Age: age,
-        Selector: "<none>"
-      }
-    ])
   }),
   run("kubernetes, in the namespace default, is the API server", async ({ admin, cluster }) => {
     const { body } = await admin.get(`${servicesOf("default")}/kubernetes`)
@@ -289,73 +154,11 @@ export const serviceCases: ReadonlyArray<ConformanceCase> = [
       "match the current range"
   ),
   refused(
-    "the last address of the range",
-    { ports, clusterIP: "127.96.255.255" },
-    'spec.clusterIPs: Invalid value: ["127.96.255.255"]: failed to allocate IP 127.96.255.255: the provided ' +
-      "network does not match the current range"
-  ),
-  refused(
-    "no address at all",
-    { ports, clusterIP: "nope" },
-    'spec.clusterIPs[0]: Invalid value: "nope": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'
-  ),
-  refused(
-    "IPv6",
-    { ports, clusterIP: "fd00::1" },
-    'spec.clusterIPs[0]: Invalid value: ["fd00::1"]: IPv6 is not configured on this cluster'
-  ),
-  refused(
-    "clusterIPs without clusterIP",
-    { ports, clusterIPs: ["127.96.7.8"] },
-    'spec.clusterIPs: Invalid value: ["127.96.7.8"]: must be empty when `clusterIP` is not specified'
-  ),
-  refused(
-    "clusterIPs that disagree",
-    { ports, clusterIP: "127.96.7.9", clusterIPs: ["127.96.7.10"] },
-    'spec.clusterIPs: Invalid value: ["127.96.7.10"]: first value must match `clusterIP`'
-  ),
-  refused(
-    "two addresses of a family",
-    { ports, clusterIP: "127.96.7.9", clusterIPs: ["127.96.7.9", "127.96.7.10"] },
-    'spec.clusterIPs: Invalid value: ["127.96.7.9","127.96.7.10"]: may specify no more than one IP for each IP family'
-  ),
-  refused(
-    "two families",
-    { ports, ipFamilyPolicy: "RequireDualStack" },
-    'spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services'
-  ),
-  refused(
-    "the other family",
-    { ports, ipFamilies: ["IPv6"] },
-    'spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster'
-  ),
-  refused(
-    "a family policy that is none",
-    { ports, ipFamilyPolicy: "X" },
-    'spec.ipFamilyPolicy: Unsupported value: "X": supported values: "PreferDualStack", "RequireDualStack", ' +
-      '"SingleStack"'
-  ),
-  refused(
     "a type that is none",
     { ports, type: "X" },
     'spec.type: Unsupported value: "X": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"'
   ),
-  refused(
-    "another name with an address",
-    { type: "ExternalName", externalName: "example.com", clusterIP: "None" },
-    "spec.clusterIPs: Forbidden: may not be set for ExternalName services"
-  ),
   refused("another name without the name", { type: "ExternalName" }, "spec.externalName: Required value"),
-  refused(
-    "node ports without an address",
-    { ports, type: "NodePort", clusterIP: "None" },
-    "spec.clusterIPs[0]: Invalid value: \"None\": may not be set to 'None' for NodePort services"
-  ),
-  refused(
-    "a node port of no such type",
-    { ports: [{ port: 80, nodePort: 30_124 }] },
-    "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"
-  ),
   refused("no ports", { selector: { a: "b" } }, "spec.ports: Required value"),
   refused(
     "two ports without names",
@@ -376,11 +179,5 @@ export const serviceCases: ReadonlyArray<ConformanceCase> = [
     "port 0",
     { ports: [{ port: 0, targetPort: 80 }] },
     "spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive"
-  ),
-  refused(
-    "a name with a dot",
-    { ports },
-    /metadata\.name: Invalid value: "a\.b": (must not contain dots|a DNS-1035 label must consist of)/,
-    "a.b"
   )
 ]

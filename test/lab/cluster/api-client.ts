@@ -133,11 +133,6 @@ export class ApiClient {
     this.call("PATCH", path, { body, contentType: "application/json-patch+json" })
   strategic = (path: string, body: unknown) =>
     this.call("PATCH", path, { body, contentType: "application/strategic-merge-patch+json" })
-  apply = (path: string, body: unknown, manager: string, force = false) =>
-    this.call("PATCH", `${path}?fieldManager=${manager}${force ? "&force=true" : ""}`, {
-      body,
-      contentType: "application/apply-patch+yaml"
-    })
 
   /** Opens a watch. An answer other than 200 is an error. */
   async watch(path: string, headers: Record<string, string> = {}): Promise<LineReader> {

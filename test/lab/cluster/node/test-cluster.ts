@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import * as path from "node:path"
 import type { Duplex } from "node:stream"
 import { Effect, type Scope } from "effect"
-import { startEndpointsControllers } from "../../../../lab/cluster/controllers/endpoints-controllers.ts"
+import { startEndpointsController } from "../../../../lab/cluster/controllers/endpoints-controller.ts"
 import { startWorkloadControllers } from "../../../../lab/cluster/controllers/workload-controllers.ts"
 import type { ContainerProgram } from "../../../../lab/cluster/node/container-program.ts"
 import { type Kubelet, type KubeletOptions, startKubelet } from "../../../../lab/cluster/node/kubelet.ts"
@@ -41,7 +41,7 @@ export const testCluster = (
       (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true }))
     )
     yield* startWorkloadControllers(store)
-    yield* startEndpointsControllers(store)
+    yield* startEndpointsController(store)
     const kubelet = yield* startKubelet({
       nodeName: "node-1",
       directory,
