@@ -20,12 +20,23 @@ export interface KubernetesObject {
   readonly [field: string]: unknown
 }
 
-const parsed = (text: string): ReadonlyArray<KubernetesObject> =>
+const read = (text: string): ReadonlyArray<KubernetesObject> =>
   parseAllDocuments(text).flatMap((document) => {
     const [error] = document.errors
     if (error !== undefined) throw error
     const value = document.toJS() as unknown
     return value === null ? [] : [asMap(value)]
+  })
+
+/** Definitions of custom resources by their text, which are nearly all of a render's and alike in most. */
+const definitions = new Map<string, ReadonlyArray<KubernetesObject>>()
+
+const parsed = (text: string): ReadonlyArray<KubernetesObject> =>
+  text.split(/^---$/mu).flatMap((document) => {
+    if (!/^kind: CustomResourceDefinition$/mu.test(document)) return read(document)
+    const known = definitions.get(document) ?? read(document)
+    definitions.set(document, known)
+    return known
   })
 
 /** The output of `helm template` for a chart. */

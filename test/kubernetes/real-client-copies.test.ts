@@ -12,7 +12,7 @@ describeKubernetes("on real control planes", (assets) => {
     useKubernetesPlayground(assets, { ...options, subnet: subnetOf("real client, kubernetes, copies") })
 
   describeReal("with a primary that is the default", ["mirrord", "layerApp"], () => {
-    const shared = use({ topology: "primary-default" })
+    const shared = use({ topology: "primary-default", agentIdleTtlSecs: 5 })
 
     copyTargets("real control planes", () => shared)
     labelTargets("real control planes", () => shared)

@@ -13,7 +13,7 @@ describeKubernetes("on real control planes", (assets) => {
     useKubernetesPlayground(assets, { ...options, subnet: subnetOf("real client, kubernetes, features") })
 
   describeReal("with three workload clusters", ["mirrord", "layerApp"], () => {
-    const shared = use({ topology: "three-workloads", findsClusters: true })
+    const shared = use({ topology: "three-workloads", findsClusters: true, agentIdleTtlSecs: 10 })
 
     targetKinds("real control planes", () => shared)
     clientFeatures("real control planes", () => shared)

@@ -20,7 +20,8 @@ export const clientBehaviour = (where: string, use: UsePlayground): void =>
   describeReal(`the real client in the middle of a session, ${where}`, ["mirrord", "layerApp"], (binaries) => {
     const real = use({
       topology: "management",
-      sessionTtlSecs: 20
+      sessionTtlSecs: 20,
+      agentIdleTtlSecs: 20
     })
     let users = 0
     let session: ServedSession

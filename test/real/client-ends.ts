@@ -22,7 +22,8 @@ export const clientEnds = (where: string, use: UsePlayground): void =>
   describeReal(`the real client whose session cannot go on, ${where}`, ["mirrord", "layerApp"], (binaries) => {
     const real = use({
       topology: "management",
-      remoteSessionTimeoutSecs: 60
+      remoteSessionTimeoutSecs: 60,
+      agentIdleTtlSecs: 5
     })
     let session: ServedSession
     let requests: Traffic

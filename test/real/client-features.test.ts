@@ -8,6 +8,7 @@ describeReal("with three workload clusters", ["mirrord", "layerApp"], () => {
   const shared = usePlayground({
     topology: "three-workloads",
     findsClusters: true,
+    agentIdleTtlSecs: 10,
     subnet: subnetOf("real client, features")
   })
 

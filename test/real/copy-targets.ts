@@ -46,7 +46,7 @@ spec:
  */
 export const copyTargets = (where: string, use: UsePlayground): void =>
   describeReal(`the real client, copies of targets, ${where}`, ["mirrord", "layerApp"], ({ layerApp, mirrord }) => {
-    const real = use({ topology: "primary-default" })
+    const real = use({ topology: "primary-default", agentIdleTtlSecs: 5 })
     const commands: Array<RunningCommand> = []
     let kubeconfig = ""
     // One home, and so one certificate: to the operator all commands are of one user.

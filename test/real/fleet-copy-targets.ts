@@ -50,7 +50,8 @@ export const fleetCopyTargets = (where: string, use: UsePlayground): void =>
     ({ layerApp, mirrord }) => {
       const real = use({
         topology: "primary-default",
-        sessionTtlSecs: 30
+        sessionTtlSecs: 20,
+        agentIdleTtlSecs: 10
       })
       const commands: Array<RunningCommand> = []
       // One home, and so one certificate: to the operator all commands are of one user.

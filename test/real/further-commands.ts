@@ -28,7 +28,7 @@ const noSession = /no local or remote session found with id `none`/
  */
 export const furtherCommands = (where: string, use: UsePlayground): void =>
   describeReal(`further commands of the real client, ${where}`, ["mirrord", "layerApp"], ({ layerApp, mirrord }) => {
-    const real = use({ topology: "primary-default" })
+    const real = use({ topology: "primary-default", agentIdleTtlSecs: 5 })
     const users = new Map<string, { readonly home: string; readonly kubeconfig: string }>()
     const commands: Array<RunningCommand> = []
     const closing: Array<() => void> = []

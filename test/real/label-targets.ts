@@ -23,7 +23,7 @@ const target = ["--target", "label/app=myapp"] as const
  */
 export const labelTargets = (where: string, use: UsePlayground): void =>
   describeReal(`the real client, label targets, ${where}`, ["mirrord", "layerApp"], ({ layerApp, mirrord }) => {
-    const real = use({ topology: "primary-default" })
+    const real = use({ topology: "primary-default", agentIdleTtlSecs: 5 })
     const commands: Array<RunningCommand> = []
     const run = (cluster: string, args: ReadonlyArray<string>): RunningCommand => {
       const kubeconfig = kubeconfigs.get(cluster) ?? ""

@@ -27,7 +27,8 @@ export const clientPolicies = (where: string, use: UsePlayground): void =>
   describeReal(`the real client, policies, ${where}`, ["mirrord", "layerApp"], ({ layerApp, mirrord }) => {
     const real = use({
       topology: "management",
-      refusesSessions: true
+      refusesSessions: true,
+      agentIdleTtlSecs: 5
     })
     const commands: Array<RunningCommand> = []
     const run = (args: ReadonlyArray<string>, home = real.home("policies")): RunningCommand => {
