@@ -7,7 +7,6 @@ import { parseArgs } from "node:util"
 import { branchStatus } from "./branch-status.ts"
 import { branches } from "./branches.ts"
 import { credentials } from "./credentials.ts"
-import { kubernetes } from "./kubernetes.ts"
 import { memory } from "./memory.ts"
 import { protocol } from "./protocol.ts"
 import { relay } from "./relay.ts"
@@ -22,11 +21,6 @@ const benchmarks: ReadonlyArray<
   ["memory", "operators at rest, with busy and with idle sessions (as root: it needs memory cgroups)", memory],
   ["sessions", "200 sessions for ten minutes: memory, processor time, latency, what is left (as root)", sessions],
   ["protocol", "encode, decode and skip of typical messages, against a plain copy of their bytes", protocol],
-  [
-    "kubernetes",
-    "against a real API server: our watch cache and client-node's informer, our controllers and a plain loop",
-    kubernetes
-  ],
   [
     "simulation",
     "virtual against real time, the cost of more clusters and sessions, and what distance costs a client",
@@ -45,7 +39,7 @@ const help = `npm run bench -- NAME…
 
 ${benchmarks.map(([name, about]) => `  ${name.padEnd(13)} ${about}`).join("\n")}
 
-  --short    less time for each measurement, and only the main ones (all but protocol, kubernetes and simulation)
+  --short    less time for each measurement, and only the main ones (all but protocol and simulation)
   --help     this text
 
 Times are those of this machine at this moment; only the ratios, taken in the same run, say something about the code.`

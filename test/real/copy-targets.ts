@@ -18,7 +18,7 @@ import { restartOperator } from "./disturbances.ts"
 import { fleetIs } from "./fleet-health.ts"
 import { describeReal, request, runClient, type RunningCommand, type UsePlayground } from "./harness.ts"
 import { refusalText } from "./refusal.ts"
-import { children, nothingLeft } from "./sessions.ts"
+import { children, endSoon, nothingLeft } from "./sessions.ts"
 import { singleUser } from "./single-user.ts"
 
 const single = "cluster-b"
@@ -71,6 +71,7 @@ export const copyTargets = (where: string, use: UsePlayground): void =>
       patchObject(real.cluster(single).cluster, deployments, "default", "myapp", { spec: { replicas } })
     const entry = (): string => real.cluster(single).entry ?? ""
     const allIsBack = async (replicas: number): Promise<void> => {
+      await endSoon(real.cluster(single))
       await until("the copy's end", () => (copies().length === 0 ? true : undefined))
       await until("the workload's pods", () => (workload().replicas === replicas ? true : undefined))
       expect(workload()).toEqual({ replicas, from: undefined })

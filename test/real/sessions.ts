@@ -15,7 +15,9 @@ import {
   type SessionPhase
 } from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { readResource, type ResourceDescriptor } from "../../src/domain/resources/resource-descriptor.ts"
+import { childAnnotations } from "../../src/domain/sessions/names.ts"
 import { until } from "../support/until.ts"
+import { patchObject } from "./cluster-writes.ts"
 import { clientUser, type AnyRealPlayground } from "./harness.ts"
 
 const ref = ({ group, plural, version }: ResourceDescriptor<unknown>): ResourceRef => ({
@@ -114,10 +116,22 @@ const operatorLog = async ({ primary }: AnyPlayground): Promise<string> => {
 }
 
 /**
+ * Lets the sessions of one cluster end soon after their client has left: by the annotation in which the sessions of a
+ * primary have the TTL of its configuration. Without it they stay for a minute.
+ */
+export const endSoon = async (running: AnyRunningCluster): Promise<void> => {
+  const annotations = { [childAnnotations.sessionTtlSecs]: "1" }
+  for (const { metadata, spec } of children(running))
+    if ((spec.multiClusterParentName ?? undefined) === undefined)
+      await patchObject(running.cluster, ref(mirrordClusterSessions), "", metadata.name, { metadata: { annotations } })
+}
+
+/**
  * Waits until the sessions of clients that have left are gone with all they made. Heartbeats go on for 15 s after the
  * last socket, then the TTL runs.
  */
 export const nothingLeft = async ({ playground }: AnyRealPlayground): Promise<void> => {
+  for (const cluster of playground().clusters) await endSoon(cluster)
   try {
     await until("no session, agent Job or agent pod", () => (leftovers(playground()).length === 0 ? true : undefined))
   } catch (error) {

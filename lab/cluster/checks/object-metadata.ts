@@ -68,8 +68,8 @@ const qualifiedNameProblems = (key: string): ReadonlyArray<string> => {
   ]
 }
 
-/** Refusals of the keys of labels, or of other qualified names. */
-export const badKeys = (field: string, keys: ReadonlyArray<string>): ReadonlyArray<FieldError> =>
+/** Refusals of qualified names: keys of labels and finalizers. */
+const badKeys = (field: string, keys: ReadonlyArray<string>): ReadonlyArray<FieldError> =>
   keys.flatMap((key) => qualifiedNameProblems(key).map((problem) => invalidValue(field, key, problem)))
 
 /** Finalizers of Kubernetes itself, which need no domain. */

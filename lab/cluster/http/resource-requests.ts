@@ -17,11 +17,9 @@ import {
   notFound,
   unsupportedValue
 } from "../wire/status-error.ts"
-import { checkListVersion, pageOf } from "./list-page.ts"
 import { serveLog } from "./pod-log.ts"
 import { createObject, patchObject, replaceObject, type Written } from "./resource-writes.ts"
 import { answerReview, requestToken } from "./reviews.ts"
-import { readScale, writeScale } from "./scale.ts"
 import type { ResourceRequest, ServerContext } from "./server-context.ts"
 import { partialMetadata, toTable } from "./tables.ts"
 import { serveWatch } from "./watch-request.ts"
@@ -186,11 +184,6 @@ const serveSubresource = async (
       return bindPod(context, request, info)
     case "token create":
       return sendJson(res, 201, requestToken(context, access.namespace, access.name, (await readObject(req)) ?? {}))
-    case "scale get":
-      return sendJson(res, 200, readScale(context, request, info))
-    case "scale update":
-    case "scale patch":
-      return sendJson(res, 200, await writeScale(context, request, info))
     case "status get":
     case "ephemeralcontainers get":
       return serveObject(context, request, info)
@@ -212,11 +205,10 @@ const serveObject = (context: ServerContext, request: ResourceRequest, info: Res
 }
 
 const serveList = (context: ServerContext, request: ResourceRequest, info: ResourceInfo): void => {
-  const { query, req, res } = request
+  const { req, res } = request
   const shown = { as: negotiate(req.headers.accept), includeObject: includeObjectOf(request) }
-  checkListVersion(query, context.store.resourceVersion)
-  const page = pageOf((at) => context.store.list(info, { ...selection(request, info), at }), query)
-  sendJson(res, 200, listBody(context, info, page, shown))
+  const { items, resourceVersion } = context.store.list(info, selection(request, info))
+  sendJson(res, 200, listBody(context, info, { items, metadata: { resourceVersion } }, shown))
 }
 
 const serveCreate = async (context: ServerContext, request: ResourceRequest, info: ResourceInfo): Promise<void> => {

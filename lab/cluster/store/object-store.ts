@@ -43,8 +43,6 @@ export interface ListOptions {
   readonly namespace?: string | undefined
   readonly labelSelector?: string | undefined
   readonly fieldSelector?: string | undefined
-  /** Lists the objects as they were at this resourceVersion. Default: the newest. */
-  readonly at?: number | undefined
 }
 
 export interface ObjectList {
@@ -141,26 +139,15 @@ export class ObjectStore {
     return found === undefined ? undefined : asVersion(found, info)
   }
 
-  /** Sorted by namespace and name. Throws 410 if the version `at` is older than the history. */
+  /** Sorted by namespace and name. */
   list(ref: ResourceRef, options: ListOptions = {}): ObjectList {
     const info = this.#info(ref)
     const matches = objectPredicate(storageKey(info), options)
-    const items = [
-      ...(options.at === undefined ? this.#collection(info) : this.#collectionAt(info, options.at)).entries()
-    ]
+    const items = [...this.#collection(info).entries()]
       .filter(([, object]) => matches(object))
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([, object]) => asVersion(object, info))
-    return { items, resourceVersion: options.at === undefined ? this.resourceVersion : String(options.at) }
-  }
-
-  #collectionAt(info: ResourceInfo, version: number): ReadonlyMap<string, KubeObject> {
-    const collection = new Map(this.#collection(info))
-    for (const { before, object } of this.#feed.since(storageKey(info), version).toReversed()) {
-      if (before === undefined) collection.delete(keyOf(object))
-      else collection.set(keyOf(before), before)
-    }
-    return collection
+    return { items, resourceVersion: this.resourceVersion }
   }
 
   create(ref: ResourceRef, object: KubeObject, options: WriteOptions = {}): KubeObject {

@@ -50,11 +50,6 @@ const replace =
     return admin.put(path, { ...body, metadata: { ...(body["metadata"] as JsonObject), ...metadata } })
   }
 
-const list =
-  (query: string): Ask =>
-  ({ admin, namespace }) =>
-    admin.get(`${mapsOf(namespace)}?${query}`)
-
 const selected =
   (collection: string): Ask =>
   ({ admin }) =>
@@ -252,22 +247,6 @@ export const refusalCases: ReadonlyArray<ConformanceCase> = [
     "BadRequest",
     /cannot unmarshal bool/
   ),
-  refused(
-    "a list at a version to come",
-    list("resourceVersion=99999999"),
-    504,
-    "Timeout",
-    /^Timeout: Too large resource version: 99999999, current: \d+$/
-  ),
-  refused("a list at no version", list("resourceVersion=abc"), 400, "BadRequest", /^invalid resource version: .*"abc"/),
-  refused(
-    "a match without a version",
-    list("resourceVersionMatch=Exact"),
-    422,
-    "Invalid",
-    /resourceVersionMatch is forbidden unless resourceVersion is provided$/
-  ),
-  refused("to go on from nowhere", list("limit=1&continue=zzz"), 400, "BadRequest", /continue key is not valid/),
   refused(
     "fields of ConfigMaps that cannot be selected",
     selected("/api/v1/configmaps"),
