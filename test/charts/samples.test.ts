@@ -29,7 +29,7 @@ const subjectsOf = (binding: KubernetesObject): ReadonlyArray<string> =>
     [at(subject, "kind"), at(subject, "namespace"), at(subject, "name")].filter((part) => part !== undefined).join("/")
   )
 
-/** What the paths of samples.yaml lead into. */
+/** The values into which the paths of samples.yaml lead. */
 const viewOf = (rendered: Rendered, plain: Rendered): Readonly<Record<string, unknown>> => {
   const { container, env, names, objects, pod, text } = rendered
   const files = Object.keys(asMap(at(rendered.get("ConfigMap", configMap), "data")))

@@ -17,7 +17,7 @@ import { labelErrors, nameProblem } from "./object-metadata.ts"
 
 export type FieldErrors = Iterable<FieldError>
 
-/** `field` is the path that the refusal shows, `owner` the object that has the field. A missing field is `undefined`. */
+/** `field` is the path in the refusal, `value` is `undefined` if it is missing, and `owner` has the field. */
 export type Rule = (field: string, value: unknown, owner: JsonObject) => FieldErrors
 
 /**

@@ -61,7 +61,7 @@ const mergeKeys: Readonly<Record<string, string>> = {
   hostIPs: "ip"
 }
 
-/** The merge key of the list at a path of field names (`[]` for "any item"); `undefined` if it is replaced as a whole. */
+/** The merge key of the list at a path of field names (`[]`: any item); `undefined` if it is replaced as a whole. */
 const mergeKey = (path: ReadonlyArray<string>): string | undefined => {
   const field = path.at(-1) ?? ""
   if (field === "ports") return path.length === 2 && path[0] === "spec" ? "port" : "containerPort"

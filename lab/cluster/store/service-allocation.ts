@@ -30,6 +30,20 @@ const hasClusterIp = (spec: JsonObject): boolean => spec["type"] !== "ExternalNa
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0)
 
+const dropAddress = (spec: JsonObject, old: JsonObject): void => {
+  for (const field of ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"])
+    if (jsonEqual(spec[field], old[field])) delete spec[field]
+}
+
+const keepAddress = (spec: JsonObject, old: JsonObject): void => {
+  for (const field of ["clusterIP", "clusterIPs"]) if (isEmpty(spec[field])) delete spec[field]
+  const wanted = spec["clusterIP"] ?? old["clusterIP"]
+  if (wanted === undefined) return
+  if (wanted !== old["clusterIP"] && jsonEqual(spec["clusterIPs"], old["clusterIPs"])) delete spec["clusterIPs"]
+  spec["clusterIP"] = wanted
+  spec["clusterIPs"] ??= [wanted]
+}
+
 /**
  * To be called before the checks: an update that leaves out the address keeps it, in place. A change of the type drops
  * it.
@@ -37,17 +51,8 @@ const isEmpty = (value: unknown): boolean =>
 export const prepareService = (service: KubeObject, before: KubeObject | undefined): void => {
   const spec = asObject(service["spec"])
   const old = asObject(before?.["spec"])
-  if (hasClusterIp(spec)) for (const field of ["clusterIP", "clusterIPs"]) if (isEmpty(spec[field])) delete spec[field]
-  if (!hasClusterIp(spec)) {
-    for (const field of ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"])
-      if (jsonEqual(spec[field], old[field])) delete spec[field]
-    return
-  }
-  spec["clusterIP"] ??= old["clusterIP"]
-  if (spec["clusterIP"] !== old["clusterIP"] && jsonEqual(spec["clusterIPs"], old["clusterIPs"]))
-    delete spec["clusterIPs"]
-  if (spec["clusterIP"] === undefined) delete spec["clusterIP"]
-  else spec["clusterIPs"] ??= [spec["clusterIP"]]
+  if (!hasClusterIp(spec)) return dropAddress(spec, old)
+  keepAddress(spec, old)
   spec["internalTrafficPolicy"] ??= "Cluster"
   if (isEmpty(spec["ipFamilyPolicy"])) spec["ipFamilyPolicy"] = "SingleStack"
   if (isEmpty(spec["ipFamilies"])) spec["ipFamilies"] = ["IPv4"]
