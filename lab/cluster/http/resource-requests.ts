@@ -17,6 +17,7 @@ import {
   notFound,
   unsupportedValue
 } from "../wire/status-error.ts"
+import { pageOf } from "./list-page.ts"
 import { serveLog } from "./pod-log.ts"
 import { createObject, patchObject, replaceObject, type Written } from "./resource-writes.ts"
 import { answerReview, requestToken } from "./reviews.ts"
@@ -205,10 +206,10 @@ const serveObject = (context: ServerContext, request: ResourceRequest, info: Res
 }
 
 const serveList = (context: ServerContext, request: ResourceRequest, info: ResourceInfo): void => {
-  const { req, res } = request
+  const { query, req, res } = request
   const shown = { as: negotiate(req.headers.accept), includeObject: includeObjectOf(request) }
-  const { items, resourceVersion } = context.store.list(info, selection(request, info))
-  sendJson(res, 200, listBody(context, info, { items, metadata: { resourceVersion } }, shown))
+  const page = pageOf((at) => context.store.list(info, { ...selection(request, info), at }), query)
+  sendJson(res, 200, listBody(context, info, page, shown))
 }
 
 const serveCreate = async (context: ServerContext, request: ResourceRequest, info: ResourceInfo): Promise<void> => {

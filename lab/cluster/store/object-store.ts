@@ -43,6 +43,8 @@ export interface ListOptions {
   readonly namespace?: string | undefined
   readonly labelSelector?: string | undefined
   readonly fieldSelector?: string | undefined
+  /** Lists the objects as they were at this resourceVersion. Default: the newest. */
+  readonly at?: number | undefined
 }
 
 export interface ObjectList {
@@ -139,15 +141,25 @@ export class ObjectStore {
     return found === undefined ? undefined : asVersion(found, info)
   }
 
-  /** Sorted by namespace and name. */
+  /** Sorted by namespace and name. Throws 410 if the version `at` is older than the history. */
   list(ref: ResourceRef, options: ListOptions = {}): ObjectList {
     const info = this.#info(ref)
     const matches = objectPredicate(storageKey(info), options)
-    const items = [...this.#collection(info).entries()]
+    const all = options.at === undefined ? this.#collection(info) : this.#collectionAt(info, options.at)
+    const items = [...all.entries()]
       .filter(([, object]) => matches(object))
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([, object]) => asVersion(object, info))
-    return { items, resourceVersion: this.resourceVersion }
+    return { items, resourceVersion: options.at === undefined ? this.resourceVersion : String(options.at) }
+  }
+
+  #collectionAt(info: ResourceInfo, version: number): ReadonlyMap<string, KubeObject> {
+    const collection = new Map(this.#collection(info))
+    for (const { before, object } of this.#feed.since(storageKey(info), version).toReversed()) {
+      if (before === undefined) collection.delete(keyOf(object))
+      else collection.set(keyOf(before), before)
+    }
+    return collection
   }
 
   create(ref: ResourceRef, object: KubeObject, options: WriteOptions = {}): KubeObject {

@@ -13,7 +13,7 @@ export interface StatusCause {
 export interface Status {
   readonly kind: "Status"
   readonly apiVersion: "v1"
-  readonly metadata: Readonly<Record<string, never>>
+  readonly metadata: { readonly continue?: string }
   readonly status: "Success" | "Failure"
   readonly message?: string
   readonly reason?: string
@@ -48,6 +48,11 @@ export class ApiError extends Error {
       ...(details === undefined ? {} : { details }),
       code
     }
+  }
+
+  /** The same error with a token by which a list can be gone on with. */
+  continuedBy(token: string): ApiError {
+    return Object.assign(this, { status: { ...this.status, metadata: { continue: token } } })
   }
 }
 

@@ -6,6 +6,7 @@ import { deletionCases } from "./deletion.ts"
 import { discoveryCases } from "./discovery.ts"
 import { endpointsCases } from "./endpoints.ts"
 import { objectsCases } from "./objects.ts"
+import { pageCases } from "./pages.ts"
 import { patchesCases } from "./patches.ts"
 import { podLogCases } from "./pod-logs.ts"
 import { refusalCases } from "./refusals.ts"
@@ -19,6 +20,7 @@ import { watchesCases } from "./watches.ts"
 export const conformanceCases: ReadonlyArray<ConformanceCase> = [
   ...discoveryCases,
   ...objectsCases,
+  ...pageCases,
   ...watchesCases,
   ...deletionCases,
   ...patchesCases,

@@ -248,6 +248,13 @@ export const refusalCases: ReadonlyArray<ConformanceCase> = [
     /cannot unmarshal bool/
   ),
   refused(
+    "to go on from nowhere",
+    ({ admin, namespace }) => admin.get(`${mapsOf(namespace)}?limit=1&continue=zzz`),
+    400,
+    "BadRequest",
+    /continue key is not valid/
+  ),
+  refused(
     "fields of ConfigMaps that cannot be selected",
     selected("/api/v1/configmaps"),
     400,
