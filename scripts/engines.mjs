@@ -4,7 +4,7 @@
  * as they are; the rest comes from Debian's packages, Go modules, npm and Maven. Starts no server.
  */
 
-import { spawn, spawnSync } from "node:child_process"
+import { spawnSync } from "node:child_process"
 import {
   chmodSync,
   cpSync,
@@ -22,6 +22,7 @@ import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { engineProgram, enginesFolder, furtherEngines } from "../lab/playground/engine-programs.ts"
 import { unfitMachine, unpackSuite } from "./debian-suite.mjs"
+import { runProgram as run } from "./run-program.mjs"
 
 const modules = fileURLToPath(new URL("../test/real/engines/modules", import.meta.url))
 const cache = enginesFolder(process.env)
@@ -53,26 +54,6 @@ const fail = (message) => {
   console.error(`npm run engines: ${message}`)
   process.exit(1)
 }
-
-/**
- * Runs a program to its end; what it says is shown only if it fails.
- *
- * @param {string} what @param {ReadonlyArray<string>} command
- * @param {{ readonly cwd?: string; readonly env?: Readonly<Record<string, string>> }} [options]
- * @returns {Promise<string>}
- */
-const run = (what, [program = "", ...args], { cwd, env } = {}) =>
-  new Promise((resolve) => {
-    let [out, said] = ["", ""]
-    const child = spawn(program, args, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] })
-    child.stdout.on("data", (chunk) => (out += String(chunk)))
-    child.stderr.on("data", (chunk) => (said += String(chunk)))
-    child.on("error", (error) => fail(`${what}: ${program} cannot be started: ${error.message}`))
-    child.on("close", (code) => {
-      if (code !== 0) fail(`${what}: ${[program, ...args].join(" ")} ended with ${code}:\n${out}${said}`)
-      resolve(out)
-    })
-  })
 
 /** Programs that Debian and Ubuntu have as packages. */
 const packaged = [
@@ -333,4 +314,4 @@ const main = async () => {
   console.log(programs)
 }
 
-await main()
+await main().catch((error) => fail(error instanceof Error ? error.message : String(error)))
