@@ -12,15 +12,7 @@ import { basename, join, relative } from "node:path"
 const codename = "bookworm"
 const keys = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
-/**
- * Runs a program to its end, and has what it writes.
- *
- * @typedef {(
- *   what: string,
- *   command: ReadonlyArray<string>,
- *   options?: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> }
- * ) => Promise<string>} Run
- */
+/** @typedef {typeof import("./run-program.mjs").runProgram} Run */
 
 /**
  * Something to unpack: packages with the libraries that they ask for, of which these programs are put into `bin`,
@@ -57,21 +49,35 @@ export const unfitMachine = (release = "/etc/os-release", architecture = process
  * Makes lists, sources and cache of apt in a folder. Of the machine's configuration only its mirror and the ways there,
  * such as a proxy, count.
  *
- * @param {Run} run @param {string} suite @param {string} folder
+ * @param {Run} run @param {string} suite @param {string} folder @param {string} [architecture] as Debian names it
  */
-const makeApt = async (run, suite, folder) => {
+export const makeApt = async (run, suite, folder, architecture = "amd64") => {
   const format = ["--format", "$(RELEASE)|$(COMPONENT)|$(REPO_URI)"]
   const targets = await run(suite, ["apt-get", "indextargets", ...format, "Created-By: Packages"])
-  const source = targets.split("\n").find((line) => line.startsWith(`${codename}|main|`))
-  if (source === undefined) throw new Error(`apt's sources have no suite ${codename} with main, whose mirror is used`)
-  const [, , mirror] = source.split("|")
+  /** @param {string} release */
+  const mirrorOf = (release) =>
+    targets
+      .split("\n")
+      .find((line) => line.startsWith(`${release}|main|`))
+      ?.split("|")[2]
+  const mirror = mirrorOf(codename)
+  if (mirror === undefined) throw new Error(`apt's sources have no suite ${codename} with main, whose mirror is used`)
+  const security = mirrorOf(`${codename}-security`)
   const ways = (await run(suite, ["apt-config", "dump"]))
     .split("\n")
     .filter((line) => line.startsWith("Acquire::") && !line.startsWith("Acquire::IndexTargets"))
   for (const name of ["lists/partial", "cache/archives/partial"]) mkdirSync(join(folder, name), { recursive: true })
   // With no package installed, even the C library is among what has to come.
   writeFileSync(join(folder, "status"), "")
-  writeFileSync(join(folder, "sources.list"), `deb [arch=amd64 signed-by=${keys}] ${mirror} ${suite} main\n`)
+  const sources = [
+    `${mirror} ${suite} main`,
+    // The suites of the mirror itself wait for Debian's next point release.
+    ...(security === undefined ? [] : [`${security} ${suite}-security main`])
+  ]
+  writeFileSync(
+    join(folder, "sources.list"),
+    sources.map((source) => `deb [arch=${architecture} signed-by=${keys}] ${source}\n`).join("")
+  )
   const places = [
     ["State", folder],
     ["State::Lists", join(folder, "lists")],
@@ -84,7 +90,12 @@ const makeApt = async (run, suite, folder) => {
     ])
   ].map(([name, path]) => `Dir::${name} "${path}";`)
   // Without the second one, lists that cannot be had are no failure.
-  const own = ['Acquire::Languages "none";', 'APT::Update::Error-Mode "any";']
+  const own = [
+    'Acquire::Languages "none";',
+    'APT::Update::Error-Mode "any";',
+    `APT::Architecture "${architecture}";`,
+    `APT::Architectures { "${architecture}"; };`
+  ]
   const file = join(folder, "apt.conf")
   writeFileSync(file, [...ways, ...own, ...places, ""].join("\n"))
   return { APT_CONFIG: file }

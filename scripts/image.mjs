@@ -33,10 +33,26 @@ export const image = {
   buildFiles: ["package.json", "package-lock.json", ".npmrc", "scripts", "src"]
 }
 
+/**
+ * The image's labels, by the OCI's names. A Containerfile leaves out the revision, which it cannot know.
+ *
+ * @param {string} version @param {string} [revision] the commit
+ * @returns {Readonly<Record<string, string>>}
+ */
+export const imageLabels = (version, revision) => ({
+  "org.opencontainers.image.title": "braid",
+  "org.opencontainers.image.description": "One mirrord session over many Kubernetes clusters",
+  "org.opencontainers.image.licenses": "MIT",
+  "org.opencontainers.image.source": "https://github.com/braid-operator/braid",
+  "org.opencontainers.image.version": version,
+  ...(revision === undefined ? {} : { "org.opencontainers.image.revision": revision })
+})
+
 /** The folder in which `npm run build` stages the tree. */
 export const staged = "dist/image"
 
-const entrypoint = [image.node, ...image.options, `${image.root}/${image.entry}`]
+/** The command line of the image's program. */
+export const entrypoint = [image.node, ...image.options, `${image.root}/${image.entry}`]
 
 const builtIn = "/build"
 
@@ -57,10 +73,9 @@ ${[...image.files, ...image.buildFiles]
 RUN npm run build
 
 FROM ${image.base}
-LABEL org.opencontainers.image.title="braid" \\
-      org.opencontainers.image.description="One mirrord session over many Kubernetes clusters" \\
-      org.opencontainers.image.licenses="MIT" \\
-      org.opencontainers.image.version="${version}"
+LABEL ${Object.entries(imageLabels(version))
+  .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+  .join(" \\\n      ")}
 COPY --from=build --chown=0:0 ${builtIn}/${staged} ${image.root}
 WORKDIR ${image.root}
 USER ${image.user}:${image.user}
