@@ -1,52 +1,43 @@
 // @ts-check
 /**
- * Runs `npm run release`: one version for operator, image and chart, which are released together. First everything is
- * checked, then the chart is packaged from a copy, and the files are written last. Commits and pushes nothing.
+ * Runs `npm run release`: gives operator, image and chart, which are released together, one version, and makes the
+ * files of a release. First everything is checked, and the files are written last. Commits and pushes nothing.
  */
 
 import { spawnSync } from "node:child_process"
-import {
-  accessSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync
-} from "node:fs"
-import { tmpdir } from "node:os"
-import { delimiter, dirname, join } from "node:path"
+import { accessSync, constants, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { delimiter, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { containerfile, image } from "./image.mjs"
 import { releaseChangelog } from "./release/changelog.mjs"
+import { makeReleaseFiles, notesOf } from "./release/release-files.mjs"
 import { readVersions, versionPlaces } from "./release/version-places.mjs"
 import { compareVersions, isVersion } from "./release/version.mjs"
 
+const filesFolder = "dist/release"
+
 const help = `npm run release -- X.Y.Z [OPTION…]
 
-Writes the version into package.json, package-lock.json, Chart.yaml and the Containerfile, folds the files of
-changelog.d into a section of CHANGELOG.md and deletes them (a section that is there already is left as it is), and
-packages the chart into dist/. Commits and pushes nothing; it prints what to do next.
+Writes the version into package.json, package-lock.json, Chart.yaml and the Containerfile, and folds the files of
+changelog.d into a section of CHANGELOG.md and deletes them (a section that is there already is left as it is). Commits
+and pushes nothing; it prints what to do next.
 
-  --dry-run          look at everything, package the chart, change nothing
+  --dry-run          look at everything, change nothing
   --date YYYY-MM-DD  day of the release in CHANGELOG.md; default: today in UTC
   --help             this text
 
-helm is taken from KUBEBUILDER_ASSETS or PATH. The working tree must be clean. When something fails, nothing is
-changed.`
+npm run release
+
+Makes the files of the release that is checked out, in ${filesFolder}: image (\`npm run image\`), chart with the image's
+digest, command-line package, bill of materials, notes, checksums. helm is taken from KUBEBUILDER_ASSETS or PATH.
+
+The working tree must be clean. When something fails, nothing is changed.`
 
 const root = new URL("..", import.meta.url)
 const folder = fileURLToPath(root)
-const chart = "charts/mirrord-operator"
 const changelog = "CHANGELOG.md"
 const fragmentFolder = "changelog.d"
-const dist = join(folder, "dist")
 
 /** @param {ReadonlyArray<string>} problems @returns {never} */
 const fail = (problems) => {
@@ -82,8 +73,8 @@ const readFragments = () =>
 /** @param {ReadonlyArray<string>} args */
 const git = (args) => spawnSync("git", args, { cwd: folder, encoding: "utf8" })
 
-/** The reasons why this tree is not to be released as this version. @param {string} version */
-const treeProblems = (version) => {
+/** The reasons why this tree is not a commit's. */
+const changedFiles = () => {
   const status = git(["status", "--porcelain"])
   if (status.status !== 0)
     return [
@@ -91,12 +82,17 @@ const treeProblems = (version) => {
         "release from a clone of the repository"
     ]
   const dirty = status.stdout.split("\n").filter((line) => line !== "")
-  const tags = git(["tag", "--list", `v${version}`]).stdout.trim()
+  return dirty.length > 0
+    ? [`the working tree has changes (found ${dirty.map((line) => line.slice(3)).join(", ")}); commit or remove them`]
+    : []
+}
+
+/** The reasons why this tree is not to be released as this version. @param {string} version */
+const treeProblems = (version) => {
+  const tag = git(["tag", "--list", `v${version}`]).stdout?.trim()
   return [
-    ...(dirty.length > 0
-      ? [`the working tree has changes (found ${dirty.map((line) => line.slice(3)).join(", ")}); commit or remove them`]
-      : []),
-    ...(tags !== "" ? [`the tag ${tags} exists, so ${version} is released; choose a higher version`] : [])
+    ...changedFiles(),
+    ...(tag ? [`the tag ${tag} exists, so ${version} is released; choose a higher version`] : [])
   ]
 }
 
@@ -156,114 +152,95 @@ const newTexts = (version, log, gone) => {
 }
 
 /**
- * Packages the committed files of the chart, with the new texts, in `temporary`.
+ * Writes the files; a failure leaves all as they were, since the tree was clean.
  *
- * @param {string} helm @param {string} temporary @param {string} version
  * @param {ReadonlyMap<string, string | undefined>} texts
  */
-const packageChart = (helm, temporary, version, texts) => {
-  for (const file of git(["ls-files", "-z", chart])
-    .stdout.split("\0")
-    .filter((name) => name !== "")) {
-    const target = join(temporary, file)
-    mkdirSync(dirname(target), { recursive: true })
-    const text = texts.get(file)
-    if (text === undefined) copyFileSync(join(folder, file), target)
-    else writeFileSync(target, text)
-  }
-  const { status, error, stderr } = spawnSync(helm, ["package", join(temporary, chart), "--destination", temporary], {
-    encoding: "utf8"
-  })
-  const file = join(temporary, `mirrord-operator-${version}.tgz`)
-  if (status !== 0) throw new Error(`helm package failed: ${error?.message ?? stderr.trim()}`)
-  if (!existsSync(file)) throw new Error(`helm package did not make mirrord-operator-${version}.tgz`)
-  return file
-}
-
-/**
- * Writes the files and puts the package into dist/; a failure leaves all as it was.
- *
- * @param {ReadonlyMap<string, string | undefined>} texts @param {string} packaged @param {string} target
- */
-const writeAll = (texts, packaged, target) => {
-  const before = new Map([...texts.keys()].map((file) => [file, read(file)]))
-  const hadDist = existsSync(dist)
-  // Copied to a place beside the target, because only within one file system can a file be moved in one step.
-  const beside = `${target}.${process.pid}`
+const writeAll = (texts) => {
   try {
-    mkdirSync(dist, { recursive: true })
-    copyFileSync(packaged, beside)
     for (const [file, text] of texts) {
       if (text === undefined) rmSync(join(folder, file))
       else writeFileSync(join(folder, file), text)
     }
-    renameSync(beside, target)
   } catch (error) {
-    for (const [file, text] of before) writeFileSync(join(folder, file), text)
-    rmSync(beside, { force: true })
-    if (!hadDist && existsSync(dist)) rmdirSync(dist)
+    git(["checkout", "--quiet", "--", ...texts.keys()])
     throw error
   }
 }
 
-/**
- * Without a change there is nothing to commit. @param {string} version @param {string} target @param {boolean}
- * isChanged
- */
-const next = (version, target, isChanged) => `Next:
-  CI=true npm test${isChanged ? `\n  git commit --all --message "Release ${version}"` : ""}
+/** @param {string} version @param {boolean} isChanged without a change there is nothing to commit */
+const afterVersion = (version, isChanged) => `Next:
+  CI=true npm test${isChanged ? `\n  git commit --all --message "release: ${version}"` : ""}
   git tag v${version}
-  docker build --file Containerfile --tag ${image.name}:${version} .
-  docker push ${image.name}:${version}
-  git push origin HEAD v${version}
-  helm push ${target} oci://REGISTRY
-The image goes first: the chart names it.`
+  npm run release
+  git push origin HEAD v${version}`
 
-const main = () => {
-  const { values, positionals } = readArguments()
-  if (values.help) return console.log(help)
-  const [version, ...more] = positionals
-  if (version === undefined || more.length > 0)
-    return fail([
-      (version === undefined ? "no version is given" : `there is more than a version (found ${more.join(" ")})`) +
-        `\n\n${help}`
-    ])
+/** @param {string} version @param {ReadonlyArray<string>} names */
+const afterFiles = (version, names) => `${filesFolder}: ${names.join(", ")}
+Next, the image first, since the chart names it:
+  skopeo copy --all oci-archive:${filesFolder}/braid-${version}.oci.tar docker://${image.name}:${version}
+  helm push ${filesFolder}/mirrord-operator-${version}.tgz oci://REGISTRY
+and the files onto the release's page. The tag does all of it at a forge that runs .github/workflows/release.yml.`
 
+/** @param {string} version @param {{ readonly date: string; readonly "dry-run": boolean }} values */
+const writeVersion = (version, values) => {
   const current = readVersions(root)
   const fragments = readFragments()
   const log = releaseChangelog(read(changelog), { version, date: values.date }, fragments)
-  const helm = findHelm()
   const problems = [
     ...versionProblems(version, current.version),
     ...dateProblems(values.date),
     ...treeProblems(version),
     ...current.problems,
-    ...("problem" in log ? [`${changelog}: ${log.problem}`] : []),
+    ...("problem" in log ? [`${changelog}: ${log.problem}`] : [])
+  ]
+  if (problems.length > 0 || "problem" in log) return fail(problems)
+  const texts = newTexts(
+    version,
+    log.text,
+    fragments.map(({ file }) => file)
+  )
+  const changed = [...texts.keys()].filter((file) => texts.get(file) !== read(file))
+  try {
+    if (!values["dry-run"]) writeAll(texts)
+  } catch (error) {
+    return fail([error instanceof Error ? error.message : String(error)])
+  }
+  const did = values["dry-run"] ? "would change" : "changed"
+  console.log(`${version}: ${did} ${changed.length === 0 ? "no file" : changed.join(", ")}`)
+  console.log(values["dry-run"] ? "Nothing was changed." : afterVersion(version, changed.length > 0))
+}
+
+const makeFiles = async () => {
+  const { problems, version } = readVersions(root)
+  const helm = findHelm()
+  const all = [
+    ...problems,
+    ...changedFiles(),
+    ...(notesOf(read(changelog), version).trim() === ""
+      ? [`${changelog}: there is no ## [${version}]; run \`npm run release -- ${version}\` first`]
+      : []),
     ...(helm === undefined
       ? ["there is no helm in KUBEBUILDER_ASSETS or PATH; install it, or use the folder that npm run kubernetes prints"]
       : [])
   ]
-  if (problems.length > 0 || "problem" in log || helm === undefined) return fail(problems)
-
-  const temporary = mkdtempSync(join(tmpdir(), "braid-release-"))
-  const target = `dist/mirrord-operator-${version}.tgz`
-  /** @type {ReadonlyArray<string>} */
-  let changed = []
+  if (all.length > 0 || helm === undefined) return fail(all)
   try {
-    const gone = fragments.map(({ file }) => file)
-    const texts = newTexts(version, log.text, gone)
-    const packaged = packageChart(helm, temporary, version, texts)
-    changed = [...texts.keys()].filter((file) => texts.get(file) !== read(file))
-    if (!values["dry-run"]) writeAll(texts, packaged, join(folder, target))
+    const names = await makeReleaseFiles({ helm, out: join(folder, filesFolder), root: folder, version })
+    console.log(afterFiles(version, names))
   } catch (error) {
-    problems.push(error instanceof Error ? error.message : String(error))
-  } finally {
-    rmSync(temporary, { recursive: true, force: true })
+    fail([error instanceof Error ? error.message : String(error)])
   }
-  if (problems.length > 0) return fail(problems)
-  const did = values["dry-run"] ? ["would change", "would make"] : ["changed", "made"]
-  console.log(`${version}: ${did[0]} ${changed.length === 0 ? "no file" : changed.join(", ")}; ${did[1]} ${target}`)
-  console.log(values["dry-run"] ? "Nothing was changed." : next(version, target, changed.length > 0))
 }
 
-main()
+const main = async () => {
+  const { values, positionals } = readArguments()
+  if (values.help) return console.log(help)
+  const [version, ...more] = positionals
+  if (more.length > 0) return fail([`there is more than a version (found ${more.join(" ")})\n\n${help}`])
+  if (version !== undefined) return writeVersion(version, values)
+  if (values["dry-run"]) return fail([`--dry-run needs a version\n\n${help}`])
+  await makeFiles()
+}
+
+await main()

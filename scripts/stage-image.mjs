@@ -26,18 +26,21 @@ const requireLocked = (root, packages) => {
  * something fails, nothing is left and the folder is as before.
  *
  * @param {string} root of the repository, with its dependencies @param {string} out
+ * @returns {Promise<ReadonlyArray<string>>} The packages in the program, `node_modules/…` from the root
  */
 export const stageImage = async (root, out) => {
   const unfinished = join(dirname(out), `.${basename(out)}.${process.pid}`)
   try {
     mkdirSync(unfinished, { recursive: true })
     const [entry = ""] = image.entry.split(".")
-    requireLocked(root, await bundle({ root, programs: { [entry]: image.program }, out: unfinished }))
+    const packages = await bundle({ root, programs: { [entry]: image.program }, out: unfinished })
+    requireLocked(root, packages)
     for (const file of image.files) copyFileSync(join(root, file), join(unfinished, file))
     chmodSync(unfinished, 0o755)
     for (const file of readdirSync(unfinished)) chmodSync(join(unfinished, file), 0o644)
     rmSync(out, { recursive: true, force: true })
     renameSync(unfinished, out)
+    return packages
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true })
     throw error

@@ -23,6 +23,7 @@ export type Need =
   | "ClickHouse"
   | "DynamoDB"
   | "mounts"
+  | "Debian's packages"
   | "pod networks"
   | "memory groups"
 
@@ -93,7 +94,10 @@ export const suites = {
   },
   "check/walls": { needs: [], finds: "a part of `npm run check` finds nothing any more" },
   "check/image": { needs: ["mounts"], finds: "the image lacks a file that the operator needs" },
-  "check/release-script": { needs: ["helm"], finds: "a release has two versions, or a chart without a file" },
+  "check/release-files": {
+    needs: ["mounts", "Debian's packages", "helm"],
+    finds: "the image that is made without an engine does not start, or a release lacks a file"
+  },
   "kubernetes/aggregation": { needs: ["control plane"], finds: "the embedded aggregation differs from kube-apiserver" },
   "kubernetes/aks": { needs: ["control plane"], finds: "tokens of Entra are refused by a real API server" },
   "kubernetes/api-conformance": { needs: ["control plane"], finds: "the embedded API server differs" },

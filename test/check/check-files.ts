@@ -58,7 +58,7 @@ const knip = {
 }
 
 /** The files that this one imports by relative paths, and those that they import; each from the root. */
-const importsOf = (file: string, known = new Set<string>()): ReadonlySet<string> => {
+export const importsOf = (file: string, known = new Set<string>()): ReadonlySet<string> => {
   if (known.has(file)) return known
   known.add(file)
   for (const [, path = ""] of readFileSync(join(root, file), "utf8").matchAll(/from "(\.[^"]+)"/gu))

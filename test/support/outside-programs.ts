@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url"
 import { postgresqlFolder } from "../../lab/playground/branches/postgresql.ts"
 import { engineProgram, furtherEngine, missingEngines } from "../../lab/playground/engine-programs.ts"
 import { installedPrograms, isProgram, programNames } from "../../lab/playground/kubernetes/programs.ts"
+import { unfitMachine } from "../../scripts/debian-suite.mjs"
 import { tools } from "../real/namespaces/tools.ts"
 import { type Need, type Suite, suites } from "../suites.ts"
 import { cgroupProblem } from "./memory-cgroup.ts"
@@ -149,6 +150,11 @@ const finders: Readonly<Record<Need, () => Found>> = {
   ClickHouse: () => engine("clickhouse-server", "clickhouse-client"),
   DynamoDB: () => engine("java", "DynamoDBLocal.jar"),
   mounts,
+  "Debian's packages": () =>
+    foundUnless(
+      ((system) => system && `apt brings the image's base on Debian 12 only; this is ${system}`)(unfitMachine()),
+      "apt"
+    ),
   "pod networks": podNetworks,
   "memory groups": () => foundUnless(cgroupProblem(), "cgroups")
 }

@@ -6,9 +6,9 @@
 {{- $isMember := include "braid.isMember" . }}
 braid {{ .Chart.AppVersion }} in namespace {{ .Values.namespace }}: {{ if and $isPrimary $isMember }}primary {{ include "braid.clusterName" . }}, and member{{ else if $isPrimary }}primary {{ include "braid.clusterName" . }}{{ else if $isMember }}member{{ else }}single cluster{{ end }}.
 
-{{- if and (eq $operator.image "ghcr.io/braid-operator/braid") (not $operator.imageTag) }}
+{{- if and (eq $operator.image "ghcr.io/braid-operator/braid") (not $operator.imageTag) (not (include "braid.imageDigest" .)) }}
 
-The image {{ include "braid.image" . }} is not published yet, so no pod can start: build one with the repository's Containerfile, and name it by operator.image and operator.imageTag.
+The image {{ include "braid.image" . }} is not published yet, so no pod can start unless the nodes have it: make it with `npm run image`, and load it, or push it and name it by operator.image and operator.imageTag.
 {{- end }}
 
 Is it well? This runs braid doctor in the cluster:

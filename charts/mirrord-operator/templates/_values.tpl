@@ -268,8 +268,16 @@ operator that is installed makes copies, and the next one has no rights to end t
 {{- toYaml $labels -}}
 {{- end -}}
 
+{{/* The image's digest, if this chart is a release's and the image is the release's too. */}}
+{{- define "braid.imageDigest" -}}
+{{- if and (eq .Values.operator.image "ghcr.io/braid-operator/braid") (not .Values.operator.imageTag) -}}
+{{- with .Chart.Annotations }}{{ index . "imageDigest" }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "braid.image" -}}
 {{- printf "%s:%s" .Values.operator.image (include "braid.text" .Values.operator.imageTag | default .Chart.AppVersion) -}}
+{{- with include "braid.imageDigest" . }}@{{ . }}{{ end -}}
 {{- end -}}
 
 {{/* The engines of database branching and the text in their variables; one flag, one file, two variables each. */}}
