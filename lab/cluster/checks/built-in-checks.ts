@@ -15,7 +15,7 @@ import {
   labels,
   labelSelector,
   notNegative,
-  oneOf,
+  isAmong,
   portNumber,
   portNumberOrName,
   refusals,
@@ -96,7 +96,7 @@ const workload = (kind: string, pod: ReadonlyArray<FieldRules> = template): Read
   ["spec.replicas", notNegative],
   ["spec.selector", ownSelector(kind)],
   ...pod,
-  ["spec.template.spec.restartPolicy", oneOf("Always")]
+  ["spec.template.spec.restartPolicy", isAmong("Always")]
 ]
 
 const jobSelector: Rule = (field, selector, spec) => {
@@ -109,7 +109,7 @@ const jobSelector: Rule = (field, selector, spec) => {
 const jobPolicy: Rule = (field, policy, owner) =>
   policy === "Always" || isBlank(policy)
     ? [required(field, 'valid values: "OnFailure", "Never"')]
-    : oneOf("OnFailure", "Never")(field, policy, owner)
+    : isAmong("OnFailure", "Never")(field, policy, owner)
 
 const portsOfService: Rule = (field, ports, spec) => {
   const isFree = spec["type"] === "ExternalName" || spec["clusterIP"] === "None"
@@ -146,7 +146,7 @@ const tables: Readonly<Record<string, ReadonlyArray<FieldRules>>> = {
     ["spec.ports[].name", dnsName("label")],
     ["spec.ports[].port", portNumber],
     ["spec.ports[].targetPort", portNumberOrName],
-    ["spec.type", oneOf("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")],
+    ["spec.type", isAmong("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")],
     ["spec.externalName", externalName]
   ],
   "/events": [["involvedObject", namespaceOfEvent]],
@@ -162,7 +162,7 @@ const tables: Readonly<Record<string, ReadonlyArray<FieldRules>>> = {
     ["spec.activeDeadlineSeconds", notNegative],
     ["spec.backoffLimit", notNegative],
     ["spec.ttlSecondsAfterFinished", notNegative],
-    ["spec.completionMode", oneOf("NonIndexed", "Indexed")],
+    ["spec.completionMode", isAmong("NonIndexed", "Indexed")],
     ...template,
     ["spec.template.spec.restartPolicy", jobPolicy]
   ],

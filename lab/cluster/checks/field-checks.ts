@@ -76,7 +76,7 @@ export const dnsName = (rule: "label" | "subdomain"): Rule =>
 export const notNegative: Rule = (field, value) =>
   typeof value === "number" && value < 0 ? [invalidValue(field, value, "must be greater than or equal to 0")] : []
 
-export const oneOf = (...supported: ReadonlyArray<string>): Rule =>
+export const isAmong = (...supported: ReadonlyArray<string>): Rule =>
   given((field, value) => (supported.includes(String(value)) ? [] : [unsupportedValue(field, value, supported)]))
 
 /** Also refuses a missing number. */
@@ -129,8 +129,8 @@ export const selects = (selector: unknown, labels: unknown): boolean => {
     const value = found[String(key)]
     if (operator === "Exists") return value !== undefined
     if (operator === "DoesNotExist") return value === undefined
-    const isAmong = value !== undefined && asStrings(values).includes(String(value))
-    return operator === "In" ? isAmong : !isAmong
+    const isListed = value !== undefined && asStrings(values).includes(String(value))
+    return operator === "In" ? isListed : !isListed
   }
   return (
     Object.entries(asObject(selector["matchLabels"])).every(([key, value]) => found[key] === value) &&

@@ -15,7 +15,7 @@ import {
   isRequired,
   labels,
   notNegative,
-  oneOf,
+  isAmong,
   portNumber,
   portNumberOrName,
   refusals,
@@ -91,7 +91,7 @@ const container: ReadonlyArray<FieldRules> = [
   ["ports", unique("name")],
   ["ports[].name", (field, value, owner) => (isBlank(value) ? [] : portNumberOrName(field, value, owner))],
   ["ports[].containerPort", containerPort],
-  ["ports[].protocol", oneOf("SCTP", "TCP", "UDP")],
+  ["ports[].protocol", isAmong("SCTP", "TCP", "UDP")],
   ["env[].name", variableName],
   ["env[].valueFrom.configMapKeyRef.name", dnsName("subdomain")],
   ["env[].valueFrom.configMapKeyRef.key", isRequired],
@@ -104,7 +104,7 @@ const container: ReadonlyArray<FieldRules> = [
   ["livenessProbe", probeRule],
   ["readinessProbe", probeRule],
   ["startupProbe", probeRule],
-  ["imagePullPolicy", oneOf("Always", "IfNotPresent", "Never")],
+  ["imagePullPolicy", isAmong("Always", "IfNotPresent", "Never")],
   ["resources", resources]
 ]
 
@@ -135,8 +135,8 @@ const spec: ReadonlyArray<FieldRules> = [
   ["containers", isRequired],
   ["containers[]", each(container)],
   ["initContainers[]", each(container)],
-  ["restartPolicy", oneOf("Always", "OnFailure", "Never")],
-  ["dnsPolicy", oneOf("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")],
+  ["restartPolicy", isAmong("Always", "OnFailure", "Never")],
+  ["dnsPolicy", isAmong("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")],
   ["nodeSelector", labels],
   ["serviceAccountName", dnsName("subdomain")],
   ["hostname", dnsName("label")],
