@@ -16,6 +16,8 @@ const subresource = (info: ResourceInfo, name: string): JsonObject => {
       return { ...entry, group: "authentication.k8s.io", version: "v1", kind: "TokenRequest", verbs: ["create"] }
     case "binding":
       return { ...entry, kind: "Binding", verbs: ["create"] }
+    case "scale":
+      return { ...entry, group: "autoscaling", version: "v1", kind: "Scale", verbs: ["get", "patch", "update"] }
     case "log":
       return { ...entry, kind: info.kind, verbs: ["get"] }
     default:

@@ -21,6 +21,7 @@ import { pageOf } from "./list-page.ts"
 import { serveLog } from "./pod-log.ts"
 import { createObject, patchObject, replaceObject, type Written } from "./resource-writes.ts"
 import { answerReview, requestToken } from "./reviews.ts"
+import { readScale, writeScale } from "./scale.ts"
 import type { ResourceRequest, ServerContext } from "./server-context.ts"
 import { partialMetadata, toTable } from "./tables.ts"
 import { serveWatch } from "./watch-request.ts"
@@ -185,6 +186,11 @@ const serveSubresource = async (
       return bindPod(context, request, info)
     case "token create":
       return sendJson(res, 201, requestToken(context, access.namespace, access.name, (await readObject(req)) ?? {}))
+    case "scale get":
+      return sendJson(res, 200, readScale(context, request, info))
+    case "scale update":
+    case "scale patch":
+      return sendJson(res, 200, await writeScale(context, request, info))
     case "status get":
     case "ephemeralcontainers get":
       return serveObject(context, request, info)

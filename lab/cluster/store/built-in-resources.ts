@@ -55,6 +55,8 @@ const workload = (short: ReadonlyArray<string>, ...counted: ReadonlyArray<string
   initialStatus: zeros(...counted)
 })
 
+const scaled = (options: Options): Options => ({ ...options, sub: ["scale", "status"] })
+
 export const builtInResources: ReadonlyArray<ResourceInfo> = [
   cluster("v1", "namespaces", "Namespace", {
     short: ["ns"],
@@ -89,9 +91,9 @@ export const builtInResources: ReadonlyArray<ResourceInfo> = [
     initialStatus: keepStatus
   }),
   namespaced("v1", "events", "Event", { short: ["ev"], initialStatus: keepStatus }),
-  namespaced("apps/v1", "deployments", "Deployment", workload(["deploy"])),
-  namespaced("apps/v1", "replicasets", "ReplicaSet", workload(["rs"], "replicas")),
-  namespaced("apps/v1", "statefulsets", "StatefulSet", workload(["sts"], "replicas", "availableReplicas")),
+  namespaced("apps/v1", "deployments", "Deployment", scaled(workload(["deploy"]))),
+  namespaced("apps/v1", "replicasets", "ReplicaSet", scaled(workload(["rs"], "replicas"))),
+  namespaced("apps/v1", "statefulsets", "StatefulSet", scaled(workload(["sts"], "replicas", "availableReplicas"))),
   namespaced(
     "apps/v1",
     "daemonsets",

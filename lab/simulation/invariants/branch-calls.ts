@@ -18,7 +18,7 @@ import {
   isBranchCall,
   isOrdering,
   marksOf,
-  preconditionOf,
+  namedUid,
   primaryUid
 } from "./branch-history.ts"
 import type { Invariant } from "./invariant.ts"
@@ -97,7 +97,7 @@ export const deletesAreCertain = aboutCalls(
   ({ call, isOfOrdering, says, world }) => {
     if (call.verb !== "delete") return undefined
     const what = `${says("deletes")} in ${call.to}`
-    if (preconditionOf(call) === undefined) return `${what} without a UID.`
+    if (namedUid(call) === undefined) return `${what} without a UID.`
     const branch = calledBranch(world, call)
     if (branch === undefined || !isOfOrdering) return undefined
     if (call.to !== call.operator) {

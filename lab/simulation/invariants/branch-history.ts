@@ -94,7 +94,7 @@ export const isBranchCall = ({ resource }: PortCall): boolean => resource === br
 export const isBranch = ({ ref }: Commit): boolean => ref.plural === branchDatabases.plural
 
 /** The UID that a call's precondition names. */
-export const preconditionOf = ({ body, verb }: PortCall): string | undefined =>
+export const namedUid = ({ body, verb }: PortCall): string | undefined =>
   asString(verb === "delete" ? at(body, "preconditions", "uid") : at(body, "metadata", "uid"))
 
 /** The branches of a cluster as they are now. */
@@ -103,7 +103,7 @@ export const branchesIn = ({ server }: SimCluster): ReadonlyArray<KubeObject> =>
 /** The branch that a call is about, unless the server refuses it for its precondition. */
 export const calledBranch = (world: World, call: PortCall): KubeObject | undefined => {
   const found = world.clusters.get(call.to)?.server.objects.peek(branchDatabases, call.name, call.namespace)
-  const uid = preconditionOf(call)
+  const uid = namedUid(call)
   const version = call.verb === "delete" ? at(call.body, "preconditions", "resourceVersion") : undefined
   const isOther = version !== undefined && found?.metadata.resourceVersion !== version
   return isOther || (uid !== undefined && found?.metadata.uid !== uid) ? undefined : found
@@ -147,7 +147,7 @@ export class BranchHistory {
         break
       case "Called":
         if (event.call.verb === "delete" && isBranchCall(event.call)) {
-          const record = this.records.get(preconditionOf(event.call) ?? "")
+          const record = this.records.get(namedUid(event.call) ?? "")
           if (record !== undefined) record.wasDeletedByOperator = true
         }
         break

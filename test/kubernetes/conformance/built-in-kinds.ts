@@ -917,6 +917,45 @@ const defaulted: ReadonlyArray<ConformanceCase> = [
 ]
 
 export const builtInKindsCases: ReadonlyArray<ConformanceCase> = [
+  {
+    name: "built-in kinds: a workload has its number of pods as an object of its own",
+    run: async (context) => {
+      expect((await post(context, deployment({ replicas: 0 }))).code).toBe(201)
+      const path = `${collectionOf("Deployment", context.namespace)}/x/scale`
+      const scale = async (answer: Promise<Answer>) => {
+        const { code, body } = await answer
+        const { uid: _, resourceVersion: __, creationTimestamp: ___, ...metadata } = asObject(at(body, "metadata"))
+        return [
+          code,
+          at(body, "kind"),
+          at(body, "apiVersion"),
+          metadata,
+          at(body, "spec"),
+          at(body, "status", "selector")
+        ]
+      }
+      const of = (spec: JsonObject) => [
+        200,
+        "Scale",
+        "autoscaling/v1",
+        { name: "x", namespace: context.namespace },
+        spec,
+        "app=a"
+      ]
+      expect(await scale(context.admin.get(path))).toEqual(of({}))
+      expect(await scale(context.admin.merge(path, { spec: { replicas: 2 } }))).toEqual(of({ replicas: 2 }))
+      const whole = { kind: "Scale", apiVersion: "autoscaling/v1", metadata: { name: "x" }, spec: { replicas: 1 } }
+      expect(await scale(context.admin.put(path, whole))).toEqual(of({ replicas: 1 }))
+      expect(at((await context.admin.get(path.replace(/\/scale$/u, ""))).body, "spec", "replicas")).toBe(1)
+      expectStatus(
+        await context.admin.merge(path, { spec: { replicas: -1 } }),
+        422,
+        "Invalid",
+        /spec\.replicas: Invalid value: -1: (?:must|should) be greater than or equal to 0/u
+      )
+      expectStatus(await context.admin.get(path.replace("/x/", "/none/")), 404, "NotFound", /"none" not found/u)
+    }
+  },
   ...ofWrongType,
   ...unknownFields,
   ...workloads,
