@@ -14,6 +14,7 @@ import { CurrentHoldings, Holdings } from "../../../src/app/kernel/holdings.ts"
 import { CurrentMeasurements, Measurements } from "../../../src/app/kernel/metrics.ts"
 import { retryingApi } from "../../../src/app/kernel/retrying-api.ts"
 import { CurrentSecretBytes } from "../../../src/app/kernel/secret-bytes.ts"
+import { CurrentSettings } from "../../../src/app/kernel/setting-values.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { CurrentTracing, type Tracing } from "../../../src/app/kernel/tracing.ts"
 import { CurrentWatchLags, WatchLags } from "../../../src/app/kernel/watch-lags.ts"
@@ -172,7 +173,7 @@ export class OperatorReplica {
   }
 
   start(): void {
-    const { branches, emit, ephemeralAgents, kernel, replicas, server, sources, traces } = this.#options
+    const { branches, emit, ephemeralAgents, kernel, replicas, server, sharding, sources, traces } = this.#options
     const isThere = replicas === undefined || this.#pod !== undefined
     if (!isThere || this.#process !== undefined || this.#isTerminating) return
     const name = `${this.#name}-${++this.#starts}`
@@ -194,7 +195,7 @@ export class OperatorReplica {
       candidacy:
         replicas === undefined || this.#pod === undefined ? undefined : { pod: this.#pod, times: defaultLeaseTimes },
       elected,
-      sharding: this.#options.sharding ? { weight: 1 } : undefined
+      weight: 1
     }
     const operator = Effect.gen(function* () {
       const configured = sources === undefined ? {} : yield* readFleet(sources, process, replica.connector.own.api)
@@ -205,6 +206,7 @@ export class OperatorReplica {
       })
     }).pipe(
       Effect.provideService(CurrentHoldings, holdings),
+      Effect.updateService(CurrentSettings, (settings) => ({ ...settings, sharding })),
       Effect.provideService(CredentialMaker, sources?.makers.make ?? noMaker),
       Effect.provideService(CurrentSecretBytes, secretBytes(kernel.random.split(`secrets of ${name}`))),
       // A process that dies takes them with it.

@@ -37,7 +37,7 @@ import { makeElectedFacade } from "../leadership/elected-facade.ts"
 import { serveMetrics } from "../metrics/serve-metrics.ts"
 import { makePoolSmall } from "../operator/buffer-pool.ts"
 import { ownKubeConfig } from "../operator/own-kube-config.ts"
-import { runReplica, type Sharding } from "../operator/run-replica.ts"
+import { runReplica } from "../operator/run-replica.ts"
 import { readSettings, type Settings } from "../operator/settings.ts"
 import { userAgentOf } from "../operator/user-agent.ts"
 import { makeCredentialMaker } from "./credential-maker.ts"
@@ -58,8 +58,7 @@ const mebibyte = 1_048_576
 const defaultWeight = 1_024
 
 /** Members are shared by the memory that replicas have: during an update they may have different limits. */
-const shardingOf = ({ sharding }: Settings): Sharding | undefined =>
-  sharding ? { weight: Math.max(1, Math.round((memoryLimit() ?? defaultWeight * mebibyte) / mebibyte)) } : undefined
+const shareOfMembers = (): number => Math.max(1, Math.round((memoryLimit() ?? defaultWeight * mebibyte) / mebibyte))
 
 /** Agents as pods of this cluster, which speak TLS if the settings say so. */
 const agentsOf = ({ agents, agentTls, namespace }: Settings, api: KubeApi, room: MessageRoom): Agents["Service"] =>
@@ -156,7 +155,7 @@ const serve = Effect.fnUntraced(function* (
     agents: (api) => agentsOf(settings, retryingApi(api), room),
     candidacy: settings.candidacy,
     elected,
-    sharding: shardingOf(settings)
+    weight: shareOfMembers()
   }).pipe(
     Effect.provideService(CredentialMaker, makeCredentialMaker(settings.search.accessProviders)),
     Effect.provideService(CurrentTracing, tracing)

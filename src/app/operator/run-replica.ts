@@ -13,6 +13,7 @@ import type { Facade } from "../api/facade-gate.ts"
 import type { ClusterOwners } from "../fleet/reported-clusters.ts"
 import { watchLeases } from "../fleet/sharding/seen-leases.ts"
 import { runShard } from "../fleet/sharding/shard.ts"
+import { CurrentSettings } from "../kernel/setting-values.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { steadyClock } from "../kernel/steady-clock.ts"
 import type { Term } from "../kernel/term.ts"
@@ -28,12 +29,6 @@ import {
 import { makeOperator, type OperatorOptions } from "./operator.ts"
 import { untilStarted } from "./starting.ts"
 
-/** How the clusters of a fleet are shared among the replicas. */
-export interface Sharding {
-  /** This replica's weight; more than 0. */
-  readonly weight: number
-}
-
 /** How this replica takes part in the election. */
 export interface Candidacy {
   readonly pod: OperatorPod
@@ -48,8 +43,8 @@ export interface ReplicaOptions {
   /** Without a candidacy, as outside of a cluster, this process is the operator, and no other process may be. */
   readonly candidacy: Candidacy | undefined
   readonly elected: ElectedFacade
-  /** Without it the leader watches all clusters itself. */
-  readonly sharding?: Sharding | undefined
+  /** This replica's share where the replicas share the clusters of a fleet; more than 0. */
+  readonly weight: number
 }
 
 /** Starts an operator in a given world: a leader's, or one without any bounds. */
@@ -92,14 +87,15 @@ const runForTerm = (
 
 /** Shares the clusters of the fleet with the other replicas, and gives whose they are. */
 const shareClusters = Effect.fnUntraced(function* (
-  { connector, operator: { namespace, configuration }, sharding }: ReplicaOptions,
+  { connector, operator: { namespace, configuration }, weight }: ReplicaOptions,
   { pod }: Candidacy
 ): Effect.fn.Return<ClusterOwners | undefined, never, Scope.Scope> {
-  if (sharding === undefined || configuration === undefined) return undefined
+  const { sharding } = yield* CurrentSettings
+  if (!sharding || configuration === undefined) return undefined
   const news = yield* Queue.sliding<void>(1)
   const at = { api: connector.own.api, namespace, sha256Hex }
   const seen = yield* watchLeases(at, () => void Queue.offerUnsafe(news, undefined))
-  const shard = runShard({ namespace, pod, weight: sharding.weight, configuration, seen, news })
+  const shard = runShard({ namespace, pod, weight, configuration, seen, news })
   // As for sessions: no change of the host's clock may lose a cluster.
   const steady = steadyClock(yield* Clock.Clock)
   yield* shard.pipe(

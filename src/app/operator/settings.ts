@@ -67,8 +67,6 @@ export interface Settings {
   readonly isMember: boolean
   /** Whether a primary must say which cluster it is. */
   readonly requirePrimary: boolean
-  /** Whether the replicas of a primary share its members. */
-  readonly sharding: boolean
   /** Namespaces without targets. */
   readonly protectedNamespaces: ProtectedNamespaces
   /** Whether targets are copied. */
@@ -306,7 +304,6 @@ export const readSettings = Effect.fnUntraced(function* (
     branchSettings: yield* readBranchSettings(yield* branchEnvironment, env),
     isMember: env.isMember || env.requirePrimary,
     requirePrimary: env.requirePrimary,
-    sharding: env.sharding,
     fleet: fleet?.success,
     fleetPaths
   }

@@ -61,9 +61,9 @@ describe("settings", () => {
   it("share members among replicas that know their pods, where that is wanted", async () => {
     const sharding = { OPERATOR_MULTI_CLUSTER_SHARDING: "true" }
     const pod = { OPERATOR_POD_NAME: "operator-0", OPERATOR_POD_UID: "u0" }
-    const sharingOf = settingOf("sharding")
-    expect(await sharingOf({})).toBe(false)
-    expect(await sharingOf({ ...sharding, ...pod })).toBe(true)
+    const valuesOf = settingOf("values")
+    expect(await valuesOf({})).toMatchObject({ sharding: false })
+    expect(await valuesOf({ ...sharding, ...pod })).toMatchObject({ sharding: true })
     expect((await refusal(sharding)).message).toBe(
       "OPERATOR_MULTI_CLUSTER_SHARDING is true, but the replica does not know its pod; " +
         "set OPERATOR_POD_NAME and OPERATOR_POD_UID."
