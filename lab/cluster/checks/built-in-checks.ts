@@ -174,5 +174,5 @@ const tables: Readonly<Record<string, ReadonlyArray<FieldRules>>> = {
 
 /** Expects an object whose defaults are filled in. `key` is `group/resource`. */
 export const checkBuiltIn = (key: string, object: KubeObject): ReadonlyArray<FieldError> => [
-  ...refusals(tables[key] ?? [], "", object as unknown as JsonObject)
+  ...refusals(tables[key] ?? [], "", asObject(object))
 ]

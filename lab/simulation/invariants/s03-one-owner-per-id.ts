@@ -100,7 +100,7 @@ class Ids {
     { content, id }: { readonly content: string; readonly id: bigint }
   ): string | undefined {
     if (this.#closed.has(key))
-      return `${client} is told of a new connection ${id}, an id that was used and closed before.`
+      return `${client} gets a new connection ${id}, an id that was used and closed before.`
     const same = this.#opened.get(content) ?? []
     const known = this.#owners.get(key)
     const possible =
@@ -110,8 +110,8 @@ class Ids {
     const [first] = possible
     if (first === undefined) {
       return known === undefined
-        ? `${client} is told of connection ${id}, which no agent opened.`
-        : `${client} is told of a request on connection ${id}, but not by its owner ` +
+        ? `${client} gets connection ${id}, which no agent opened.`
+        : `${client} gets a request on connection ${id}, but not by its owner ` +
             `${known.map(({ agent, cluster }) => `${agent} in ${cluster}`).join(" or ")}.`
     }
     this.#owners.set(key, possible)

@@ -473,7 +473,7 @@ export const daemonTable: { readonly [K in DaemonRowKey]: DaemonRow<ActionFor<Da
     treatment: "merge",
     action: "version",
     since: gate.switchProtocolVersion,
-    lost: "Nothing: no client waits for it.",
+    lost: "No client waits for it.",
     reason: "a second answer is taken for another request's (wire.md §8.1); teaches the member's version",
     source: "wire.md §9.2"
   },
