@@ -49,9 +49,11 @@ export const unfitMachine = (release = "/etc/os-release", architecture = process
  * Makes lists, sources and cache of apt in a folder. Of the machine's configuration only its mirror and the ways there,
  * such as a proxy, count.
  *
- * @param {Run} run @param {string} suite @param {string} folder @param {string} [architecture] as Debian names it
+ * @param {Run} run @param {string} suite @param {string} folder
+ * @param {{ readonly architecture?: string; readonly hasSecurity?: boolean }} [options] `architecture`: as Debian names
+ *   it, amd64 by default; `hasSecurity`: whether the suite's security updates are wanted, which `sid` has none of
  */
-export const makeApt = async (run, suite, folder, architecture = "amd64") => {
+export const makeApt = async (run, suite, folder, { architecture = "amd64", hasSecurity = false } = {}) => {
   const format = ["--format", "$(RELEASE)|$(COMPONENT)|$(REPO_URI)"]
   const targets = await run(suite, ["apt-get", "indextargets", ...format, "Created-By: Packages"])
   /** @param {string} release */
@@ -62,7 +64,7 @@ export const makeApt = async (run, suite, folder, architecture = "amd64") => {
       ?.split("|")[2]
   const mirror = mirrorOf(codename)
   if (mirror === undefined) throw new Error(`apt's sources have no suite ${codename} with main, whose mirror is used`)
-  const security = mirrorOf(`${codename}-security`)
+  const security = hasSecurity ? mirrorOf(`${codename}-security`) : undefined
   const ways = (await run(suite, ["apt-config", "dump"]))
     .split("\n")
     .filter((line) => line.startsWith("Acquire::") && !line.startsWith("Acquire::IndexTargets"))
@@ -71,7 +73,7 @@ export const makeApt = async (run, suite, folder, architecture = "amd64") => {
   writeFileSync(join(folder, "status"), "")
   const sources = [
     `${mirror} ${suite} main`,
-    // The suites of the mirror itself wait for Debian's next point release.
+    // The suite itself gets them with Debian's next point release.
     ...(security === undefined ? [] : [`${security} ${suite}-security main`])
   ]
   writeFileSync(

@@ -4,7 +4,16 @@
  * image.mjs says what the image holds. Pushes nothing.
  */
 
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -161,7 +170,7 @@ const main = async () => {
   const unfit = unfitMachine()
   if (unfit !== undefined)
     fail(`Debian's packages can be had on Debian 12 only, and this machine is ${unfit}; use the Containerfile`)
-  const before = values.update ? {} : readPins(values.pins)
+  const before = values.update && !existsSync(values.pins) ? {} : readPins(values.pins)
   for (const name of wanted)
     if (!values.update && before[name] === undefined)
       fail(`${values.pins} has no versions for ${name}; run \`npm run image -- --update\``)
@@ -170,7 +179,8 @@ const main = async () => {
     const { revision, seconds } = await readRevision()
     const program = await programLayer(folder)
     const made = []
-    for (const name of wanted) made.push(await makePlatform(folder, name, program, before[name]))
+    for (const name of wanted)
+      made.push(await makePlatform(folder, name, program, values.update ? undefined : before[name]))
     const { archive, digest } = ociArchive({
       name: `${image.name}:${version}`,
       created: seconds,
@@ -180,7 +190,8 @@ const main = async () => {
     writeWhole(resolve(values.out), archive)
     if (values.update) {
       const pins = Object.fromEntries(made.map(({ pins, platform }) => [platform.architecture, pins]))
-      writeWhole(values.pins, `${JSON.stringify(pins, null, 2)}\n`)
+      // Those of a platform that was not asked for stay.
+      writeWhole(values.pins, `${JSON.stringify({ ...before, ...pins }, null, 2)}\n`)
     }
     console.error(`${values.out}: ${Math.round(archive.length / 1e6)} MB, ${wanted.join(" and ")}`)
     console.log(digest)

@@ -15,8 +15,6 @@ import { makeApt } from "../debian-suite.mjs"
  * @import {Run} from "../debian-suite.mjs"
  * @import {Entry} from "./oci-archive.mjs"
  * @typedef {{ readonly name: string; readonly version: string; readonly sha256: string }} Pinned
- *
- * @typedef {Readonly<Record<string, ReadonlyArray<Pinned>>>} Pins By architecture, as Debian names it.
  */
 
 /** Debian's release of the base; distroless' image for Node has the same. */
@@ -71,11 +69,14 @@ const sha256Of = (file) => createHash("sha256").update(readFileSync(file)).diges
  */
 const download = async (run, folder, architecture, pins) => {
   const apt = join(folder, "apt")
-  const env = await makeApt(run, suite, apt, architecture)
+  const env = await makeApt(run, suite, apt, { architecture, hasSecurity: true })
   await run(suite, ["apt-get", "update", "-qq"], { env })
   const names = packages.map((wanted) => {
     const pin = pins?.find(({ name }) => name === wanted.package)
-    if (pins !== undefined && pin === undefined) throw new Error(`no version of ${wanted.package} is pinned`)
+    if (pins !== undefined && pin === undefined)
+      throw new Error(
+        `the pins have no version of ${wanted.package} for ${architecture}; run \`npm run image -- --update\``
+      )
     return pin === undefined ? wanted.package : `${pin.name}=${pin.version}`
   })
   const debs = join(folder, "packages")
@@ -93,7 +94,10 @@ const download = async (run, folder, architecture, pins) => {
   for (const { name, sha256 } of found) {
     const pinned = pins?.find((pin) => pin.name === name)?.sha256
     if (pinned !== undefined && pinned !== sha256)
-      throw new Error(`${name} for ${architecture} has the digest ${sha256}; ${pinned} is pinned`)
+      throw new Error(
+        `${name} for ${architecture} has the digest ${sha256}; ${pinned} is pinned. Debian never changes a version: ` +
+          "find out what stands between this machine and its mirror"
+      )
   }
   return found.toSorted((one, other) => (one.name < other.name ? -1 : 1))
 }

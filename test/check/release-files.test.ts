@@ -217,6 +217,18 @@ describeWith(["mounts", "Debian's packages", "helm"], "the files of a release", 
     }
   })
 
+  it("keep the packages of a platform whose packages are not renewed", async () => {
+    const pins = join(folder, "one.json")
+    writeFileSync(pins, JSON.stringify({ amd64: { node: "", debian: [] }, arm64: "kept" }))
+    const out = join(folder, "one.tar")
+    const command = ["scripts/make-image.mjs", "--update", "--platform", "linux/amd64", "--pins", pins, "--out", out]
+    await must(process.execPath, command)
+    expect(JSON.parse(readFileSync(pins, "utf8"))).toMatchObject({
+      amd64: { node: expect.stringMatching(/^sha512-/u) as string },
+      arm64: "kept"
+    })
+  })
+
   it("have no image of other packages than the pinned, or of a platform that there is not", async () => {
     const pins = join(folder, "other.json")
     const text = readFileSync(join(copy, "scripts/image/base-packages.json"), "utf8")
