@@ -99,8 +99,7 @@ class Ids {
     key: string,
     { content, id }: { readonly content: string; readonly id: bigint }
   ): string | undefined {
-    if (this.#closed.has(key))
-      return `${client} gets a new connection ${id}, an id that was used and closed before.`
+    if (this.#closed.has(key)) return `${client} gets a new connection ${id}, an id that was used and closed before.`
     const same = this.#opened.get(content) ?? []
     const known = this.#owners.get(key)
     const possible =
