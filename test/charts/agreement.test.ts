@@ -1,8 +1,9 @@
-import { Result } from "effect"
+import { Result, Struct } from "effect"
 import fc from "fast-check"
 import { expect, it } from "vitest"
 import { stringify } from "yaml"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
+import type { Settings } from "../../src/app/operator/settings.ts"
 import { parseAgentConfiguration } from "../../src/domain/agents/agent-configuration.ts"
 import { parseAccessProviders } from "../../src/domain/fleet/access-providers.ts"
 import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
@@ -20,7 +21,7 @@ import {
 import { Chart, Rendered } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { at } from "./json.ts"
-import { effective, settingsFrom, settingsOf } from "./operator-settings.ts"
+import { settingsFrom, settingsOf, type StartOutcome } from "./operator-settings.ts"
 
 /** A subject about which helm and the operator have to agree. */
 interface Subject<Case, Read> {
@@ -74,6 +75,10 @@ const fleets: Subject<MultiCluster, unknown> = {
   }
 }
 
+/** The settings without the values that they were read from, which may differ where nothing acts on them. */
+const effective = (outcome: StartOutcome): Result.Result<Omit<Settings, "values">, string> =>
+  Result.map(outcome, Struct.omit(["values"]))
+
 const environments: Subject<Installation, unknown> = {
   cases: installations,
   runs: 40,
@@ -95,10 +100,9 @@ const environments: Subject<Installation, unknown> = {
     }
     // A wrong value stays one where a variable takes its place.
     const withoutExtra = await settingsFrom(publishedEnvironment({ ...values, extraEnv: {} }), file)
-    const wanted = Result.isFailure(withoutExtra)
-      ? withoutExtra
-      : await settingsFrom(publishedEnvironment(values), file)
-    return effective(wanted)
+    return effective(
+      Result.isFailure(withoutExtra) ? withoutExtra : await settingsFrom(publishedEnvironment(values), file)
+    )
   },
   read: async (rendered) => effective(await settingsOf(rendered))
 }

@@ -1,13 +1,24 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { ConfigProvider, Effect, Predicate, Result, Struct } from "effect"
+import { ConfigProvider, Effect, Predicate, Result } from "effect"
+import { settingCards, type SettingValues } from "../../src/app/kernel/setting-values.ts"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { readSettings, type Settings } from "../../src/app/operator/settings.ts"
 import type { Rendered } from "./chart.ts"
 
 /** Settings, or why the operator does not start. */
 export type StartOutcome = Result.Result<Settings, string>
+
+const paths = Object.values(settingCards)
+  .flatMap((card) => Object.entries(card))
+  .flatMap(([name, { form }]) => (form === "path" ? [name] : []))
+
+/** The values without paths of files, whose folder is another one each time. */
+const withoutPaths = (values: SettingValues): SettingValues => ({
+  ...values,
+  ...Object.fromEntries(paths.map((name) => [name, undefined]))
+})
 
 /**
  * The settings that the operator reads at its start. `file` tells the content of a file of its ConfigMap. A variable
@@ -49,6 +60,7 @@ export const settingsFrom = async (
     // The folder is another one each time.
     return Result.map(await Effect.runPromise(read), ({ fleetPaths, ...settings }) => ({
       ...settings,
+      values: withoutPaths(settings.values),
       fleetPaths: fleetPaths && { ...fleetPaths, multiCluster: "", clusters: undefined }
     }))
   } finally {
@@ -59,7 +71,3 @@ export const settingsFrom = async (
 /** The same of a rendered chart. */
 export const settingsOf = (rendered: Rendered): Promise<StartOutcome> =>
   settingsFrom(rendered.env, (name) => rendered.file(name))
-
-/** The settings as the operator acts on them: without the raw values, which hold the paths of files. */
-export const effective = (outcome: StartOutcome): Result.Result<Omit<Settings, "values">, string> =>
-  Result.map(outcome, Struct.omit(["values"]))

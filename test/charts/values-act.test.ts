@@ -13,7 +13,7 @@ import { Chart, chartFolder, type KubernetesObject, Rendered, type RenderOptions
 import { describeHelm } from "./describe-helm.ts"
 import { asList, asText, at } from "./json.ts"
 import { merged } from "./merged.ts"
-import { effective, settingsOf } from "./operator-settings.ts"
+import { settingsOf } from "./operator-settings.ts"
 
 /** Values whose lines of NOTES have a test each in notes.test.ts. */
 const withoutEffect = asList(parse(readFileSync(join(chartFolder, "files/values-without-effect.yaml"), "utf8"))).map(
@@ -77,7 +77,7 @@ const unread = ["CustomResourceDefinition"]
 
 const readingsOf = async (rendered: Rendered, variables: ReadonlySet<string>): Promise<Readings> =>
   new Map([
-    ["operator", Result.getOrThrow(effective(await settingsOf(rendered)))],
+    ["operator", Result.getOrThrow(await settingsOf(rendered))],
     ["agents", await agentOf(rendered)],
     ...rendered.objects
       .filter(({ kind }) => !unread.includes(asText(kind)))
