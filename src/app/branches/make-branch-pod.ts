@@ -1,11 +1,11 @@
 /**
- * Makes the pod of a branch and the Secret with its password. Each step may have been done by an earlier process, which
- * is found out by its name and its owner.
+ * Makes the pod of a branch and the Secret with its password, and reads the target by which the branch finds its
+ * source. Each step may have been done by an earlier process, which is found out by its name and its owner.
  *
  * Not here: when a pod is made (domain/branches/branch-plan.ts), and what is in it (domain/branches/branch-pod.ts).
  */
 
-import { Effect, Redacted, Result } from "effect"
+import { Data, Effect, Redacted, Result } from "effect"
 import { programsOf } from "../../adapters/engines/programs.ts"
 import { admittedBranch, type BranchRules } from "../../domain/branches/branch-admission.ts"
 import { credentialsSecrets } from "../../domain/branches/branch-credentials.ts"
@@ -14,19 +14,80 @@ import { branchPodName } from "../../domain/branches/branch-name.ts"
 import { branchPod } from "../../domain/branches/branch-pod.ts"
 import type { BranchRequest } from "../../domain/branches/branch-request.ts"
 import { requestDigest } from "../../domain/branches/request-digest.ts"
+import type { SourceTarget } from "../../domain/branches/source-environment.ts"
+import { quoted } from "../../domain/clean-text.ts"
 import { asString, at } from "../../domain/json.ts"
 import type { BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
 import { pods, secrets } from "../../domain/resources/core-kinds.ts"
 import type { OwnerReference } from "../../domain/resources/object-meta.ts"
 import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
+import { explainFailure } from "../../domain/resources/session-failure.ts"
+import type { KubeResourceTarget } from "../../domain/resources/session-shapes.ts"
 import { ownerLabel } from "../../domain/sessions/names.ts"
-import type { KubeApi, KubeError, KubeObject, ResourceRef } from "../../ports/kube-api.ts"
+import { fromKubeTarget } from "../../domain/targets/kube-target.ts"
+import { templateSource } from "../../domain/targets/pod-template.ts"
+import { targetFailure } from "../../domain/targets/target-errors.ts"
+import { formatTargetPath } from "../../domain/targets/target-path.ts"
+import { kindAddress, type TargetKind } from "../../domain/targets/target.ts"
+import { type KubeApi, KubeError, type KubeObject, type ResourceRef } from "../../ports/kube-api.ts"
 import { orIf } from "../kernel/or-if.ts"
 import { CurrentSecretBytes } from "../kernel/secret-bytes.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
-import { BranchRefused } from "./branch-refused.ts"
 import type { OfferedCredentials } from "./offered-credentials.ts"
-import { sourceTarget } from "./source-target.ts"
+
+/** `why`: a sentence for the user, which becomes the branch's `status.error`. */
+export class BranchRefused extends Data.TaggedError("BranchRefused")<{ readonly why: string }> {}
+
+interface LookUp {
+  readonly api: KubeApi
+  readonly namespace: string
+  /** The target as its user names it. */
+  readonly path: string
+  readonly target: { readonly kind: TargetKind }
+}
+
+const get = (
+  { api, namespace, path, target }: LookUp,
+  kind: TargetKind,
+  name: string
+): Effect.Effect<KubeObject, KubeError | BranchRefused> =>
+  Effect.mapError(api.get({ ...kindAddress(kind), scope: "Namespaced" }, name, namespace), (error) => {
+    const { detail, reason } = error
+    if (reason !== "NotFound" && reason !== "Forbidden") return error
+    const failure = targetFailure(
+      reason === "Forbidden"
+        ? { _tag: "Forbidden", target: path, detail }
+        : kind === target.kind
+          ? { _tag: "NoSuchTarget", target: path, namespace }
+          : { _tag: "NoSuchReference", target: path, reference: `${kind}/${name}`, namespace }
+    )
+    return new BranchRefused({ why: explainFailure(undefined, failure) })
+  })
+
+/** A target in a namespace. A target without a pod template, or that is not there, refuses the branch. */
+export const sourceTarget = Effect.fnUntraced(function* (
+  api: KubeApi,
+  namespace: string,
+  wanted: KubeResourceTarget
+): Effect.fn.Return<SourceTarget, KubeError | BranchRefused> {
+  const target = fromKubeTarget(wanted)
+  if (target?._tag !== "Workload") {
+    const found = quoted(`${wanted.kind} ${wanted.name}`)
+    const why = `spec.target is ${found}; it must be a workload, such as a Deployment.`
+    return yield* new BranchRefused({ why })
+  }
+  const { container } = target
+  const path = formatTargetPath(target)
+  const lookUp = { api, namespace, path, target }
+  const noTemplate = new BranchRefused({
+    why: `spec.target is ${path}, which has no pod template: name a workload that makes pods.`
+  })
+  const source = templateSource(target.kind, yield* get(lookUp, target.kind, target.name))
+  if (source === undefined) return yield* noTemplate
+  if (source._tag === "Template") return { template: source.template, container }
+  const referred = templateSource(source.kind, yield* get(lookUp, source.kind, source.name))
+  return referred?._tag === "Template" ? { template: referred.template, container } : yield* noTemplate
+})
 
 const passwordBytes = 24
 

@@ -25,9 +25,7 @@ import { readResource } from "../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import { changedMeanwhile, deleteMeant, deleteSeen } from "../kernel/mirrored-object.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
-import { BranchRefused } from "./branch-refused.ts"
-import { ensureOwn, isOwnedBy, ownerOf, type PodMaking } from "./make-branch-pod.ts"
-import { sourceTarget } from "./source-target.ts"
+import { BranchRefused, ensureOwn, isOwnedBy, ownerOf, type PodMaking, sourceTarget } from "./make-branch-pod.ts"
 
 /** The branch with the archive of its migrations, which no cache has. A `Conflict` if it has changed since. */
 const wholeBranch = Effect.fnUntraced(function* (

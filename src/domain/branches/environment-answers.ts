@@ -2,7 +2,7 @@
  * Rewrites the answers to a client's requests for variables so that they lead to the branches of its session. All other
  * messages stay as they are.
  *
- * Not here: the variables (environment-rewriting.ts).
+ * Not here: the variables (environment-plan.ts).
  */
 
 import * as Result from "effect/Result"
@@ -12,14 +12,14 @@ import { daemonMessage } from "../protocol/daemon-message.ts"
 import { type ClientDecision, type DaemonDecision, pass } from "../protocol/message-filter.ts"
 import type { ClientRowKey } from "../protocol/peek.ts"
 import { isVariableName } from "./connection-source.ts"
-import type { EnvironmentPlan } from "./environment-plan.ts"
 import {
+  type EnvironmentPlan,
   everyVariable,
   rewriteEnvironment,
   type RewrittenEnvironment,
   type UnusedBranch,
   type WantedVariables
-} from "./environment-rewriting.ts"
+} from "./environment-plan.ts"
 
 /** A request for variables. `isOfConfiguration`: it asks for those by which the user's configuration names branches. */
 interface Request extends WantedVariables {

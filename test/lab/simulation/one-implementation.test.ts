@@ -51,7 +51,7 @@ const decisions = [
   "src/domain/policies/policing.ts",
   "src/domain/policies/session-policies.ts",
   "src/domain/branches/branch-plan.ts",
-  "src/domain/branches/environment-rewriting.ts",
+  "src/domain/branches/environment-plan.ts",
   "src/domain/branches/sync/origin-plan.ts",
   "src/domain/branches/sync/copy-plan.ts",
   "src/app/branches/branch-controller.ts",

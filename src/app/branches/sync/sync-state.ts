@@ -6,8 +6,11 @@
  */
 
 import { Result, type Semaphore } from "effect"
-import type { PrimaryIdentity, WrittenGenerations } from "../../../domain/branches/sync/copy-object.ts"
-import { copyNamespace } from "../../../domain/branches/sync/copy-place.ts"
+import {
+  copyNamespace,
+  type PrimaryIdentity,
+  type WrittenGenerations
+} from "../../../domain/branches/sync/copy-object.ts"
 import {
   type BranchAddress,
   copyOf,

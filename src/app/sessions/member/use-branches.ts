@@ -5,9 +5,12 @@
  */
 
 import { Effect, Result } from "effect"
-import type { EnvironmentPlan } from "../../../domain/branches/environment-plan.ts"
-import { everyVariable, rewriteEnvironment } from "../../../domain/branches/environment-rewriting.ts"
-import { literalVariables } from "../../../domain/branches/literal-variables.ts"
+import {
+  type EnvironmentPlan,
+  everyVariable,
+  literalVariables,
+  rewriteEnvironment
+} from "../../../domain/branches/environment-plan.ts"
 import { pods } from "../../../domain/resources/core-kinds.ts"
 import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cluster-session.ts"
 import type { NamedBranch } from "../../../domain/sessions/connect-request.ts"

@@ -1,16 +1,51 @@
 /**
- * The copy of a branch as it is made in the default cluster, and the patch that brings it to a later spec of its
- * origin. The spec flows in this direction alone.
+ * The copy of a branch in the default cluster: its namespace, the object and the patch that brings it to a later spec
+ * of its origin, and the status that the origin repeats. The spec flows to the copy alone, the status back alone.
  *
- * Not here: when a copy is made or patched (origin-plan.ts).
+ * Not here: when a copy is made or patched, and the status of a branch that cannot be copied (origin-plan.ts).
  */
 
-import { asObject, asString, at, jsonEqual, type JsonObject } from "../../json.ts"
-import { mergePatch, type MergePatch } from "../../resources/merge-patch.ts"
+import * as Result from "effect/Result"
+import { quoted } from "../../clean-text.ts"
+import { isDnsLabel } from "../../fleet/cluster-name.ts"
+import { asNumber, asObject, asObjects, asString, at, isObject, jsonEqual, type JsonObject, omit } from "../../json.ts"
+import { type MergePatch, mergePatch } from "../../resources/merge-patch.ts"
+import { type ObjectMeta, timestamp } from "../../resources/object-meta.ts"
 import { apiVersionOf } from "../../resources/resource-descriptor.ts"
+import { targetNamespaceAnnotation } from "../branch-admission.ts"
 import { leftOutProblem } from "../kept-branch.ts"
 import { isArchiveMark } from "../migrations/archive-mark.ts"
-import { originAnnotations, originLabel, phaseOf, plain, type SyncedBranch, type SyncedKind } from "./synced-branch.ts"
+import {
+  type CopyReference,
+  originAnnotations,
+  originLabel,
+  originOf,
+  phaseOf,
+  plain,
+  type SyncedBranch,
+  type SyncedKind
+} from "./synced-branch.ts"
+
+/** `operatorNamespace`: of this primary. The failure is a sentence for the user. */
+export const copyNamespace = (
+  { annotations, namespace = "" }: ObjectMeta,
+  operatorNamespace: string
+): Result.Result<string, string> => {
+  const named = annotations?.[targetNamespaceAnnotation]
+  if (named === undefined || named === namespace) return Result.succeed(namespace)
+  if (namespace !== operatorNamespace) {
+    return Result.fail(
+      `The annotation ${targetNamespaceAnnotation} names another namespace than ${namespace}: make the branch in the ` +
+        `target's own namespace, or in ${operatorNamespace}.`
+    )
+  }
+  return isDnsLabel(named)
+    ? Result.succeed(named)
+    : Result.fail(
+        `The annotation ${targetNamespaceAnnotation} is ${quoted(named)}; it must be the name of a namespace: ` +
+          "lower-case letters, digits and hyphens, at most 63."
+      )
+}
 
 /** The primary as copies name it. */
 export interface PrimaryIdentity {
@@ -109,4 +144,53 @@ export const copyPatch = (
   const spec = isWritten || !isSpecKept(copy) ? undefined : mergePatch(plain(copy.spec), plain(origin.spec))
   if (metadata === undefined && spec === undefined) return undefined
   return { ...(metadata === undefined ? {} : { metadata }), ...(spec === undefined ? {} : { spec }) }
+}
+
+/** How long a branch may take that its cluster says nothing of; for people, since the default cluster decides. */
+const maxWait = 1_800_000
+
+const phases = ["Init", "Pending", "Ready", "Failed"]
+const stepOf = (branch: Pick<SyncedBranch, "status">): number => phases.indexOf(phaseOf(branch) ?? "")
+
+const notFromHere =
+  "The branch belongs to somebody else, who has it in the default cluster: migrations are not run in it from here."
+
+/** The outcome of the migrations that the origin's spec asks for, by the origin's generations. */
+const migrationsOf = (origin: SyncedBranch, copy: SyncedBranch, { borrowed }: CopyReference): unknown => {
+  const last = at(origin.status, "migrations") ?? undefined
+  if (borrowed === true) {
+    const isAsked = isObject(at(origin.spec, "migrations"))
+    const observedGeneration = origin.metadata.generation ?? 0
+    return isAsked ? { observedGeneration, phase: "Failed", error: notFromHere } : last
+  }
+  const found = at(copy.status, "migrations")
+  const generation = originOf(copy)?.generation
+  const isCurrent = at(found, "observedGeneration") === copy.metadata.generation
+  if (!isObject(found) || generation === undefined || !isCurrent) return last
+  const isOlder = generation < (asNumber(at(last, "observedGeneration")) ?? 0)
+  return isOlder ? last : { ...found, observedGeneration: generation }
+}
+
+/** The status that an origin has next. `reference`: the copy's place. `now`: epoch ms. */
+export const mirroredStatus = (
+  origin: SyncedBranch,
+  copy: SyncedBranch,
+  reference: CopyReference,
+  now: number
+): JsonObject => {
+  const before = plain(origin.status)
+  if (stepOf(copy) < 0) {
+    const expireTime = before["expireTime"] ?? timestamp(now + maxWait)
+    return stepOf(origin) > 0 ? before : { phase: "Init", expireTime, copy: reference }
+  }
+  // A list may be older than what was seen before it.
+  if (stepOf(copy) < stepOf(origin)) return before
+  const { conditions, migrations: _, observedGeneration: __, ...found } = plain(copy.status)
+  const migrations = migrationsOf(origin, copy, reference)
+  return plain({
+    ...found,
+    conditions: conditions && asObjects(conditions).map((condition) => omit(condition, "observedGeneration")),
+    migrations,
+    copy: reference
+  })
 }

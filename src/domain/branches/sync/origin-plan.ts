@@ -15,9 +15,14 @@ import { isBeingDeleted, type Precondition, preconditionOf } from "../../resourc
 import { failedStatus, failureStays } from "../branch-plan.ts"
 import { engines } from "../engines.ts"
 import { leftOutProblem } from "../kept-branch.ts"
-import { copyObject, copyPatch, type PrimaryIdentity, type WrittenGenerations } from "./copy-object.ts"
-import { copyNamespace } from "./copy-place.ts"
-import { mirroredStatus } from "./mirrored-status.ts"
+import {
+  copyNamespace,
+  copyObject,
+  copyPatch,
+  mirroredStatus,
+  type PrimaryIdentity,
+  type WrittenGenerations
+} from "./copy-object.ts"
 import {
   type BranchAddress,
   copyOf,

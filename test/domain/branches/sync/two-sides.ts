@@ -1,7 +1,10 @@
 import { Result } from "effect"
 import { MemoryObjects } from "../../../../lab/memory/memory-objects.ts"
-import type { PrimaryIdentity, WrittenGenerations } from "../../../../src/domain/branches/sync/copy-object.ts"
-import { copyNamespace } from "../../../../src/domain/branches/sync/copy-place.ts"
+import {
+  copyNamespace,
+  type PrimaryIdentity,
+  type WrittenGenerations
+} from "../../../../src/domain/branches/sync/copy-object.ts"
 import { type ObservedCopy, planCopy } from "../../../../src/domain/branches/sync/copy-plan.ts"
 import { type ObservedOrigin, type OriginAction, planOrigin } from "../../../../src/domain/branches/sync/origin-plan.ts"
 import {

@@ -1,8 +1,12 @@
 import { Result } from "effect"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { environmentPlan, type SessionBranch } from "../../../src/domain/branches/environment-plan.ts"
-import { rewriteEnvironment } from "../../../src/domain/branches/environment-rewriting.ts"
+import {
+  environmentPlan,
+  rewriteEnvironment,
+  type SessionBranch,
+  literalVariables
+} from "../../../src/domain/branches/environment-plan.ts"
 import { matchesGlob } from "../../../src/domain/policies/glob.ts"
 import { branchUrl, pattern, sessionBranch, variable } from "./session-branch.ts"
 
@@ -406,5 +410,27 @@ describe("any environment", () => {
       }),
       { numRuns: 500 }
     )
+  })
+})
+
+const podWith = (env: unknown) => ({ spec: { containers: [{ name: "other" }, { name: "app", env }] } })
+
+describe("variables whose values stand in a pod", () => {
+  it("are those of the container that refer to nothing", () => {
+    const env = [
+      { name: "A", value: "1" },
+      { name: "B", value: "x$(A)" },
+      { name: "C", valueFrom: { secretKeyRef: { name: "s", key: "k" } } },
+      { name: "D", value: "first" },
+      { name: "D", valueFrom: { secretKeyRef: { name: "s", key: "k" } } },
+      { name: "E", value: "" },
+      { value: "2" }
+    ]
+    expect([...literalVariables(podWith(env), "app")]).toEqual([
+      ["A", "1"],
+      ["E", ""]
+    ])
+    expect(literalVariables(podWith(env), "other").size).toBe(0)
+    expect(literalVariables({}, "app").size).toBe(0)
   })
 })
