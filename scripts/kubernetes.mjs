@@ -5,11 +5,17 @@
  */
 
 import { spawn, spawnSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
-import { cacheFolder, defaultVersion, installedPrograms, isProgram } from "../lab/playground/kubernetes/programs.ts"
+import {
+  cacheFolder,
+  defaultVersion,
+  installedPrograms,
+  isProgram,
+  takesChart
+} from "../lab/playground/kubernetes/programs.ts"
 
 const modules = fileURLToPath(new URL("../test/kubernetes/modules", import.meta.url))
 const versions = readdirSync(modules).sort()
@@ -27,30 +33,30 @@ The folder is $BRAID_CACHE/kubernetes/V; BRAID_CACHE is ~/.cache/braid unless se
   KUBEBUILDER_ASSETS=$(npm run --silent kubernetes | tail -n 1) npm test`
 
 /**
- * One program: its package, the module that pins it, and how to ask it for its version; that of Kubernetes' own must
- * fit.
+ * One program: its package, the module that pins it, and whether a file that is here can be used in its place.
  *
  * @typedef {{
  *   readonly name: import("../lab/playground/kubernetes/programs.ts").ProgramName
  *   readonly package: string
  *   readonly module: string
- *   readonly ask: ReadonlyArray<string> | undefined
+ *   readonly fits: (file: string) => boolean
  * }} Program
  */
 
 /** @param {string} version @returns {ReadonlyArray<Program>} */
-const programsOf = (version) => [
-  { name: "etcd", package: "go.etcd.io/etcd/server/v3", module: version, ask: undefined },
-  { name: "kube-apiserver", package: "k8s.io/kubernetes/cmd/kube-apiserver", module: version, ask: ["--version"] },
-  {
-    name: "kube-controller-manager",
-    package: "k8s.io/kubernetes/cmd/kube-controller-manager",
-    module: version,
-    ask: ["--version"]
-  },
-  { name: "kubectl", package: "k8s.io/kubernetes/cmd/kubectl", module: version, ask: ["version", "--client"] },
-  { name: "helm", package: "helm.sh/helm/v3/cmd/helm", module: defaultVersion, ask: undefined }
-]
+const programsOf = (version) => {
+  /** @param {ReadonlyArray<string>} ask @returns {Program["fits"]} */
+  const isVersion = (ask) => (file) => spawnSync(file, ask, { encoding: "utf8" }).stdout.includes(`v${version}`)
+  const kubernetes = "k8s.io/kubernetes/cmd"
+  const [server, manager] = /** @type {const} */ (["kube-apiserver", "kube-controller-manager"])
+  return [
+    { name: "etcd", package: "go.etcd.io/etcd/server/v3", module: version, fits: () => true },
+    { name: server, package: `${kubernetes}/${server}`, module: version, fits: isVersion(["--version"]) },
+    { name: manager, package: `${kubernetes}/${manager}`, module: version, fits: isVersion(["--version"]) },
+    { name: "kubectl", package: `${kubernetes}/kubectl`, module: version, fits: isVersion(["version", "--client"]) },
+    { name: "helm", package: "helm.sh/helm/v3/cmd/helm", module: defaultVersion, fits: takesChart }
+  ]
+}
 
 /** @param {string} message @returns {never} */
 const fail = (message) => {
@@ -58,13 +64,8 @@ const fail = (message) => {
   process.exit(1)
 }
 
-/** @param {Program} program @param {string} version @returns {string | undefined} */
-const findInstalled = (program, version) => {
-  return installedPrograms(program.name, process.env).find((file) => {
-    if (program.ask === undefined) return true
-    return spawnSync(file, program.ask, { encoding: "utf8" }).stdout.includes(`v${version}`)
-  })
-}
+/** @param {Program} program @returns {string | undefined} */
+const findInstalled = (program) => installedPrograms(program.name, process.env).find(program.fits)
 
 /**
  * Says how far a build is: one line that is written over on a terminal, a line at every tenth elsewhere. @param
@@ -99,13 +100,32 @@ const goEnv = {
 }
 
 /**
+ * The flags that write a module's versions into its programs; each program takes those of packages that it has. Without
+ * them kube-apiserver calls itself v0.0.0, which clients dislike, and helm takes a cluster that it cannot ask for
+ * Kubernetes 1.20.
+ *
+ * @param {string} module @param {string} helm the version of helm
+ */
+const stamps = (module, helm) => {
+  const [major = "", minor = ""] = module.split(".")
+  const minimum = ["pkg/chartutil", "pkg/lint/rules"].flatMap((name) => [
+    `${name}.k8sVersionMajor=${major}`,
+    `${name}.k8sVersionMinor=${minor}`
+  ])
+  return [
+    `k8s.io/component-base/version.gitVersion=v${module}`,
+    ...[`internal/version.version=${helm}`, ...minimum].map((stamp) => `helm.sh/helm/v3/${stamp}`)
+  ]
+}
+
+/**
  * Builds programs of one module in one run of Go, which compiles for one program while it links another.
  *
- * @param {ReadonlyArray<Program>} programs @param {string} version @param {string} folder
+ * @param {string} module @param {ReadonlyArray<Program>} programs @param {string} folder
  * @returns {Promise<void>}
  */
-const build = (programs, version, folder) => {
-  const cwd = join(modules, programs[0]?.module ?? version)
+const build = (module, programs, folder) => {
+  const cwd = join(modules, module)
   const env = { ...process.env, ...goEnv }
   const packages = programs.map((program) => program.package)
   const what = programs.map(({ name }) => name).join(", ")
@@ -118,8 +138,8 @@ const build = (programs, version, folder) => {
   })
   if (listed.status !== 0) fail(`the packages of ${what} cannot be read; what Go says about it stands above`)
   const progress = makeProgress(what, listed.stdout.trim().split("\n").length)
-  // Without this flag the server calls itself v0.0.0, which clients dislike.
-  const ldflags = `-s -w -X k8s.io/component-base/version.gitVersion=v${version}`
+  const [, helm = ""] = /^\s*helm\.sh\/helm\/v3 (\S+)$/mu.exec(readFileSync(join(cwd, "go.mod"), "utf8")) ?? []
+  const ldflags = ["-s -w", ...stamps(module, helm)].join(" -X ")
   const temporary = mkdtempSync(join(folder, "build-"))
   // Nobody debugs these programs, and a tenth of the time of a build is for debuggers.
   const flags = ["-v", "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", ldflags]
@@ -180,12 +200,13 @@ const main = async () => {
   const missing = []
   for (const program of programsOf(version)) {
     const target = join(folder, program.name)
-    if (isProgram(target)) continue
-    // There may be a link whose target is gone.
-    rmSync(target, { force: true })
-    const installed = findInstalled(program, version)
+    // A helm of an earlier build may be unfit; that of a version's own folder has its version.
+    if (isProgram(target) && (program.name !== "helm" || program.fits(target))) continue
+    const installed = findInstalled(program)
     if (installed === undefined || installed === target) missing.push(program)
     else {
+      // There may be a link whose target is gone.
+      rmSync(target, { force: true })
       symlinkSync(installed, target)
       console.error(`${program.name}: ${installed}`)
     }
@@ -197,7 +218,8 @@ const main = async () => {
         "and Go, which builds them, is missing: install Go 1.26 or newer (https://go.dev/dl)"
     )
   }
-  for (const programs of Map.groupBy(missing, ({ module }) => module).values()) await build(programs, version, folder)
+  for (const [module, programs] of Map.groupBy(missing, (program) => program.module))
+    await build(module, programs, folder)
   console.log(folder)
 }
 

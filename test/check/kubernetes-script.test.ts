@@ -56,6 +56,15 @@ describe("scripts/kubernetes.mjs", () => {
     )
   })
 
+  it("takes no helm, installed or built before, that refuses the chart where it can ask no cluster", () => {
+    const assets = install("assets", "1.34.4")
+    expect(run(["--version", "1.34.4"], { KUBEBUILDER_ASSETS: assets }).status).toBe(0)
+    writeFileSync(join(assets, "helm"), '#!/bin/sh\necho "chart requires kubeVersion" >&2\nexit 1\n')
+    const { status, stderr } = run(["--version", "1.34.4"], { KUBEBUILDER_ASSETS: assets })
+    expect(status).toBe(1)
+    expect(stderr).toContain("neither KUBEBUILDER_ASSETS nor PATH has helm for Kubernetes 1.34.4, and Go")
+  })
+
   it("names what it does not know", () => {
     expect(run(["--version", "1.2.3"])).toMatchObject({
       status: 1,

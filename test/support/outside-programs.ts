@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { postgresqlFolder } from "../../lab/playground/branches/postgresql.ts"
 import { engineProgram, furtherEngine, missingEngines } from "../../lab/playground/engine-programs.ts"
-import { installedPrograms, isProgram, programNames } from "../../lab/playground/kubernetes/programs.ts"
+import { installedPrograms, isProgram, programNames, takesChart } from "../../lab/playground/kubernetes/programs.ts"
 import { unfitMachine } from "../../scripts/debian-suite.mjs"
 import { tools } from "../real/namespaces/tools.ts"
 import { type Need, type Suite, suites } from "../suites.ts"
@@ -53,9 +53,12 @@ const controlPlane = (): Found => {
 
 const helm = (): Found => {
   const [path] = installedPrograms("helm", process.env)
-  return path === undefined
-    ? missing(`neither ${assetsVariable} nor PATH has a helm; \`npm run kubernetes\` prints a folder that has one`)
-    : found(path)
+  const hint = "`npm run kubernetes` prints a folder that has one"
+  if (path === undefined) return missing(`neither ${assetsVariable} nor PATH has a helm; ${hint}`)
+  return foundUnless(
+    takesChart(path) ? undefined : `${path} refuses the chart's kubeVersion where it has no cluster to ask; ${hint}`,
+    path
+  )
 }
 
 /** The values files with which the published chart is tested, in a folder beside the clone. */

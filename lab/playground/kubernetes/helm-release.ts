@@ -3,14 +3,12 @@
 import { execFile } from "node:child_process"
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { Effect } from "effect"
 import { PlaygroundError } from "../readiness.ts"
-import type { Programs } from "./programs.ts"
+import { chartFolder, type Programs } from "./programs.ts"
 import type { RealCluster } from "./real-cluster.ts"
 
-export const chartFolder = fileURLToPath(new URL("../../../charts/mirrord-operator", import.meta.url))
 /**
  * The release's own namespace is that of an installation without `-n`; the operator's namespace comes with the chart.
  */

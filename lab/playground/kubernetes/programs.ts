@@ -3,9 +3,11 @@
  * nothing is downloaded here.
  */
 
-import { accessSync, constants, statSync } from "node:fs"
-import { homedir } from "node:os"
+import { spawnSync } from "node:child_process"
+import { accessSync, constants, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { homedir, tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { kubernetesVersion } from "../../cluster/wire/kubernetes-version.ts"
 
 /** Programs of a real control plane, and of an installation on it. */
@@ -37,6 +39,24 @@ export const installedPrograms = (name: ProgramName, env: Environment): Readonly
   [env["KUBEBUILDER_ASSETS"], ...(env["PATH"] ?? "").split(delimiter)]
     .flatMap((folder) => (folder === undefined || folder === "" ? [] : [join(folder, name)]))
     .filter(isProgram)
+
+export const chartFolder = fileURLToPath(new URL("../../../charts/mirrord-operator", import.meta.url))
+
+/**
+ * Whether this helm takes the chart where it has no cluster to ask: `helm template` then goes by a version of
+ * Kubernetes that the build of helm wrote into it. A build that wrote none has 1.20, which the chart's `kubeVersion`
+ * refuses.
+ */
+export const takesChart = (helm: string): boolean => {
+  const folder = mkdtempSync(join(tmpdir(), "braid-helm-"))
+  try {
+    const [wanted = ""] = /^kubeVersion:.*$/mu.exec(readFileSync(join(chartFolder, "Chart.yaml"), "utf8")) ?? []
+    writeFileSync(join(folder, "Chart.yaml"), `apiVersion: v2\nname: probe\nversion: 0.0.0\n${wanted}\n`)
+    return spawnSync(helm, ["template", folder]).status === 0
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
 
 const eachProgram = <A>(each: (name: ProgramName) => A): Readonly<Record<ProgramName, A>> => ({
   etcd: each("etcd"),
