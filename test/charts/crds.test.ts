@@ -55,4 +55,18 @@ describeHelm("custom resources", (helm) => {
       expect(definition["spec"]).toEqual(at(original, "spec"))
     }
   })
+
+  it("have no rules for new objects alone before Kubernetes 1.30, which refuses such rules", async () => {
+    const specAt = async (version: string): Promise<unknown> => {
+      const values = { operator: { pgBranching: true } }
+      const definition = (await chart.render({ args: ["--kube-version", version], values })).get(
+        "CustomResourceDefinition",
+        "branchdatabases.dbs.mirrord.metalbear.co"
+      )
+      return at(definition, "spec", "versions", 0, "schema", "openAPIV3Schema", "properties", "spec")
+    }
+    const { "x-kubernetes-validations": rules, ...others } = asMap(await specAt("1.30.0"))
+    expect(rules).toHaveLength(2)
+    expect(await specAt("1.29.9")).toEqual(others)
+  })
 })
