@@ -58,6 +58,8 @@ export const bundle = async ({ root, programs, out }) => {
     cwd: root,
     input: { ...programs },
     platform: "node",
+    // It decides which imports of types stay, and so the order of modules. A missing one is refused.
+    tsconfig: join(root, "tsconfig.json"),
     plugins: [withTexts],
     // Packages are named by their folders here, wherever these are.
     resolve: { symlinks: false },

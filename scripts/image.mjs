@@ -30,7 +30,7 @@ export const image = {
   /** Files of the repository that the tree holds as they are, beside the program and its licences. */
   files: ["LICENSE"],
   /** Files that are needed only to build the tree. */
-  buildFiles: ["package.json", "package-lock.json", ".npmrc", "scripts", "src"]
+  buildFiles: ["package.json", "package-lock.json", ".npmrc", "scripts", "src", "tsconfig.json"]
 }
 
 /**

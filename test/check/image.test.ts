@@ -1,16 +1,13 @@
 import {
   chmodSync,
   copyFileSync,
-  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   realpathSync,
-  renameSync,
   rmSync,
   statSync,
-  symlinkSync,
   writeFileSync
 } from "node:fs"
 import { tmpdir } from "node:os"
@@ -22,36 +19,12 @@ import { version } from "../../src/app/kernel/version.ts"
 import { describeWith } from "../support/describe-with.ts"
 import { ownMounts } from "../support/outside-programs.ts"
 import { asUser } from "./as-user.ts"
+import { all, build, configOf, readContainerfile } from "./containerfile.ts"
 import { runProgram } from "./run-program.ts"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
-interface Instruction {
-  readonly name: string
-  readonly text: string
-}
-
-/** Instructions of a Containerfile, by stage. */
-const stagesOf = (text: string): ReadonlyArray<ReadonlyArray<Instruction>> => {
-  const lines = text.replaceAll(/\\\n\s*/gu, "").split("\n")
-  const instructions = lines
-    .filter((line) => /^[A-Z]/u.test(line))
-    .map((line) => ({ name: line.split(" ")[0] ?? "", text: line.slice(line.indexOf(" ") + 1) }))
-  const starts = instructions.flatMap(({ name }, index) => (name === "FROM" ? [index] : []))
-  return starts.map((start, index) => instructions.slice(start, starts[index + 1]))
-}
-
-const [build = [], final = []] = stagesOf(readFileSync(join(root, "Containerfile"), "utf8"))
-
-const all = (stage: ReadonlyArray<Instruction>, name: string): ReadonlyArray<string> =>
-  stage.filter((it) => it.name === name).map(({ text }) => text)
-
-/** Sources and target of each COPY. */
-const copies = (stage: ReadonlyArray<Instruction>) =>
-  all(stage, "COPY").map((text) => {
-    const words = text.split(" ").filter((word) => !word.startsWith("--"))
-    return { sources: words.slice(0, -1), target: words.at(-1) ?? "" }
-  })
+const { build: first, final } = readContainerfile(root)
 
 describe("the image", () => {
   let folder = ""
@@ -64,30 +37,14 @@ describe("the image", () => {
     chmodSync(folder, 0o755)
     workshop = join(folder, "build")
     system = join(folder, "root")
-    for (const { sources, target } of copies(build)) {
-      for (const source of sources)
-        cpSync(join(root, source), join(workshop, target.endsWith("/") ? join(target, source) : target), {
-          recursive: true
-        })
-    }
-    // In place of `npm ci`.
-    symlinkSync(join(root, "node_modules"), join(workshop, "node_modules"))
-    const { status, stderr } = await runProgram(process.execPath, ["scripts/build.mjs"], { cwd: workshop })
-    expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
-    const [place = ""] = all(build, "WORKDIR")
-    for (const { sources, target } of copies(final)) {
-      for (const source of sources) {
-        mkdirSync(dirname(join(system, target)), { recursive: true })
-        renameSync(join(workshop, source.slice(place.length)), join(system, target))
-      }
-    }
+    await build(root, { system, workshop })
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   it("is built in two stages, the second without a shell, for a user who is not root", () => {
-    expect([build, final].map((stage) => stage[0]?.text)).toEqual([`${image.builder} AS build`, image.base])
+    expect([first, final].map((stage) => stage[0]?.text)).toEqual([`${image.builder} AS build`, image.base])
     expect(image.base).toMatch(/^gcr\.io\/distroless\/nodejs24-\w+:nonroot$/u)
-    expect(all(build, "RUN")).toEqual(["npm ci --ignore-scripts", "npm run build"])
+    expect(all(first, "RUN")).toEqual(["npm ci --ignore-scripts", "npm run build"])
     expect(all(final, "RUN")).toEqual([])
     expect(all(final, "USER")).toEqual(["65532:65532"])
     expect(all(final, "ENV")).toEqual(["MALLOC_ARENA_MAX=2"])
@@ -199,7 +156,7 @@ describe("the image", () => {
         env: { PATH: process.env["PATH"] ?? "", ...env }
       })
     }
-    const entrypoint = JSON.parse(all(final, "ENTRYPOINT")[0] ?? "[]") as ReadonlyArray<string>
+    const entrypoint = configOf(final).Entrypoint
 
     it("is what it says: the user, no writing, no shell", async () => {
       const tried = `

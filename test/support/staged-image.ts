@@ -18,7 +18,7 @@ export const stagedProgram = async (): Promise<string> => {
   const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
     .toSorted()
-  for (const file of [...scripts, "package-lock.json", ...sources.map((name) => join("src", name))])
+  for (const file of [...scripts, "package-lock.json", "tsconfig.json", ...sources.map((name) => join("src", name))])
     state.update(`${file}\n`).update(readFileSync(join(root, file)))
   const cache = join(root, "node_modules", ".cache", "braid")
   const folder = join(cache, `image-${state.digest("hex").slice(0, 16)}`)
