@@ -73,6 +73,10 @@ export const suites = {
     needs: ["helm", "control plane"],
     finds: "an operator that is taken over makes itself the token of a service account"
   },
+  "charts/previous-release": {
+    needs: ["helm", "control plane"],
+    finds: "an object that the release before has stored cannot be read or written, or not after a rollback"
+  },
   "charts/published-values": {
     needs: ["published values", "control plane"],
     finds: "values that the published chart takes do not install"

@@ -3,19 +3,17 @@ import { beforeAll, describe, expect, it } from "vitest"
 import { parse } from "yaml"
 import { asObject, asObjects, at, type JsonObject } from "../../src/domain/json.ts"
 import { type ApiClient, type Answer, eventually } from "../lab/cluster/api-client.ts"
-import { fieldAt, type InvalidSample, type PublishedKind, publishedKinds, withField } from "./samples.ts"
+import {
+  collectionOf,
+  fieldAt,
+  type InvalidSample,
+  objectOf,
+  type PublishedKind,
+  publishedKinds,
+  withField
+} from "./samples.ts"
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-
-const collectionOf = ({ group, plural, scope, version }: PublishedKind): string =>
-  `/apis/${group}/${version}/${scope === "Cluster" ? "" : "namespaces/default/"}${plural}`
-
-const objectOf = ({ group, kind, version }: PublishedKind, name: string, spec: unknown): JsonObject => ({
-  apiVersion: `${group}/${version}`,
-  kind,
-  metadata: { name },
-  spec
-})
 
 const expectCode = (answer: Answer, code: number): void =>
   expect(`${answer.code} ${answer.text}`).toMatch(new RegExp(`^${code} `, "u"))

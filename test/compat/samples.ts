@@ -126,3 +126,14 @@ export const withField = (
   if (rest.length > 0 || value.length > 0) return { ...object, [step]: child(object[step]) }
   return Object.fromEntries(Object.entries(object).filter(([name]) => name !== step))
 }
+
+/** The path of a kind's objects, of a namespaced kind in `default`. */
+export const collectionOf = ({ group, plural, scope, version }: PublishedKind): string =>
+  `/apis/${group}/${version}/${scope === "Cluster" ? "" : "namespaces/default/"}${plural}`
+
+export const objectOf = ({ group, kind, version }: PublishedKind, name: string, spec: unknown): JsonObject => ({
+  apiVersion: `${group}/${version}`,
+  kind,
+  metadata: { name },
+  spec
+})

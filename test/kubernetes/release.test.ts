@@ -1,10 +1,10 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { execFileSync } from "node:child_process"
+import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { parse, stringify } from "yaml"
 import { requestUserCertificate } from "../../lab/client/request-user-certificate.ts"
 import { openSessionClient, type SessionClient } from "../../lab/client/session-client.ts"
 import { isPodReady } from "../../lab/cluster/store/store-access.ts"
@@ -12,21 +12,23 @@ import { releaseName, runHelm } from "../../lab/playground/kubernetes/helm-relea
 import { operatorImage } from "../../lab/playground/kubernetes/kubernetes-playground.ts"
 import { chartFolder, programsIn } from "../../lab/playground/kubernetes/programs.ts"
 import type { RealCluster } from "../../lab/playground/kubernetes/real-cluster.ts"
+import { version } from "../../src/app/kernel/version.ts"
+import { operatorVersion } from "../../src/app/operator/describe.ts"
 import { asObjects, at } from "../../src/domain/json.ts"
 import { protocolVersion } from "../../src/domain/protocol/version.ts"
 import { mirrordClusterSessions } from "../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import { mirrordOperators } from "../../src/domain/resources/mirrord-operator.ts"
 import { parentName } from "../../src/domain/sessions/names.ts"
 import { sessionId } from "../../src/domain/sessions/session-id.ts"
 import { subnetOf } from "../address-plan.ts"
 import { useKubernetesPlayground } from "../real/harness.ts"
+import { previousRelease, programInCli } from "../releases/previous-release.ts"
 import { eventually } from "../support/eventually.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 
 /** No session of these tests ends by its TTL. */
 const sessionTtlSecs = 3_600
-
-const newVersion = "99.0.0"
 
 const pods = { group: "", version: "v1", resource: "pods" }
 
@@ -38,20 +40,24 @@ const testPod = (name: string, args: ReadonlyArray<string>): object => ({
   spec: { restartPolicy: "Never", containers: [{ name: "test", image: operatorImage, args }] }
 })
 
-describeKubernetes("a release of the chart, with operators that run", (assets) => {
+describeKubernetes(`release ${previousRelease.version}, with operators that run`, (assets) => {
   describe("and a live session", () => {
+    const folder = mkdtempSync(join(tmpdir(), "braid-release-"))
+    // Before the playground, which starts the program.
+    beforeAll(() => void execFileSync("tar", ["--extract", "--file", previousRelease.cli, "--directory", folder]))
     const real = useKubernetesPlayground(assets, {
       topology: "primary-default",
       subnet: subnetOf("release on kubernetes"),
       sessionTtlSecs,
+      release: { ...previousRelease, braid: join(folder, programInCli) },
       runsDoctor: true
     })
     const programs = programsIn(assets)
     const id = sessionId(0x0123_4567_89ab_cdefn)
     const primary = (): RealCluster => real.cluster("cluster-a").cluster
+    const member = (): RealCluster => real.cluster("cluster-b").cluster
     const helm = (cluster: RealCluster, ...args: ReadonlyArray<string>): Promise<string> =>
       Effect.runPromise(runHelm(programs, cluster, args))
-    let folder = ""
     let connection = Scope.makeUnsafe()
     /** The client's certificate: a session belongs to a certificate. */
     let certificate = ""
@@ -78,52 +84,67 @@ describeKubernetes("a release of the chart, with operators that run", (assets) =
         )
       })
     }
-    const uid = async (): Promise<string | undefined> =>
-      (await Effect.runPromise(primary().api.get(mirrordMultiClusterSessions, parentName(id)))).metadata.uid
-    /** Waits until all operators have this version and are ready. */
-    const runs = (version: string): Promise<void> =>
-      eventually(`the operator ${version} alone`, () => {
-        const operators = primary().store.list(pods, {
-          namespace: "mirrord",
-          labelSelector: "app=mirrord-operator"
-        }).items
+    /** Identities of the session and of its part in the member, which no release may make again. */
+    const uids = async (): Promise<ReadonlyArray<string | undefined>> => {
+      const parent = await Effect.runPromise(primary().api.get(mirrordMultiClusterSessions, parentName(id)))
+      const { items } = await Effect.runPromise(member().api.list(mirrordClusterSessions))
+      return [parent, ...items].map(({ metadata }) => metadata.uid)
+    }
+    /** Waits until all operators of a cluster have this version and are ready. */
+    const runs = ({ api, store }: RealCluster, wanted: string): Promise<void> =>
+      eventually(`the operator ${wanted} alone`, async () => {
+        const operators = store.list(pods, { namespace: "mirrord", labelSelector: "app=mirrord-operator" }).items
         const images = operators.map((pod) => at(asObjects(at(pod, "spec", "containers"))[0], "image"))
-        expect(images).toEqual([`${operatorImage}:${version}`])
+        expect(images).toEqual([`${operatorImage}:${wanted}`])
         expect(operators.every(isPodReady)).toBe(true)
-        return Promise.resolve()
+        const served: unknown = await Effect.runPromise(api.get(mirrordOperators, "operator"))
+        expect(at(served, "spec", "operator_version")).toBe(operatorVersion(wanted))
       })
-    const version = (parse(readFileSync(join(chartFolder, "Chart.yaml"), "utf8")) as { readonly version: string })
-      .version
-    let before: string | undefined
+    /** Waits until both operators have this version, and the client has the same session with the same parts. */
+    const goesOn = async (wanted: string): Promise<void> => {
+      await Promise.all([primary(), member()].map((cluster) => runs(cluster, wanted)))
+      await connect()
+      expect(await uids()).toEqual(before)
+    }
+    const upgrade = (cluster: RealCluster, ...args: ReadonlyArray<string>): Promise<string> =>
+      helm(cluster, "upgrade", releaseName, chartFolder, "--reuse-values", ...args)
+    let before: ReadonlyArray<string | undefined> = []
 
     beforeAll(async () => {
-      folder = mkdtempSync(join(tmpdir(), "braid-release-"))
-      cpSync(chartFolder, folder, { recursive: true })
-      const chart = parse(readFileSync(join(folder, "Chart.yaml"), "utf8")) as object
-      writeFileSync(join(folder, "Chart.yaml"), stringify({ ...chart, version: newVersion, appVersion: newVersion }))
       certificate = await Effect.runPromise(requestUserCertificate(primary().api, "release"))
       await connect()
-      before = await uid()
+      before = await uids()
+      expect(before).toHaveLength(2)
     })
     afterAll(async () => {
       await Effect.runPromise(Scope.close(connection, Exit.void))
       rmSync(folder, { recursive: true, force: true })
     })
 
-    it("is upgraded to another version: the new operator takes over, and the session goes on", async () => {
-      const extra = [testPod("passes", ["--version"]), testPod("fails", ["no-such-command"])]
-      await helm(
-        primary(),
-        "upgrade",
-        releaseName,
-        folder,
-        "--reuse-values",
-        "--set-json",
-        `extraObjects=${JSON.stringify(extra)}`
-      )
-      await runs(newVersion)
+    it("is upgraded to this one, members first, and the session goes on", async () => {
+      await runs(primary(), previousRelease.version)
+      await upgrade(member())
+      await runs(member(), version)
       await connect()
-      expect(await uid()).toBe(before)
+      await upgrade(primary())
+      await goesOn(version)
+    })
+
+    it("is rolled back, the primary first, and the session goes on", async () => {
+      await helm(primary(), "rollback", releaseName, "1")
+      await runs(primary(), previousRelease.version)
+      await connect()
+      await helm(member(), "rollback", releaseName, "1")
+      await goesOn(previousRelease.version)
+    })
+
+    it("is upgraded again, and the session goes on", async () => {
+      const extra = [testPod("passes", ["--version"]), testPod("fails", ["no-such-command"])]
+      await upgrade(member())
+      await upgrade(primary(), "--set-json", `extraObjects=${JSON.stringify(extra)}`)
+      await Promise.all([primary(), member()].map((cluster) => runs(cluster, version)))
+      real.rightsBegin()
+      await goesOn(version)
     })
 
     it("is tested by helm: a pod of our image says whether all is well", async () => {
@@ -137,13 +158,6 @@ describeKubernetes("a release of the chart, with operators that run", (assets) =
       expect(
         await helm(primary(), "test", releaseName, "--filter", "!name=fails,!name=passes", "--timeout", "10m")
       ).toMatch(/Phase:\s+Succeeded/u)
-    })
-
-    it("is rolled back, and the session goes on", async () => {
-      await helm(primary(), "rollback", releaseName, "1")
-      await runs(version)
-      await connect()
-      expect(await uid()).toBe(before)
     })
 
     it("is uninstalled: the hook has ended the session, and no finalizer is left", async () => {
@@ -174,10 +188,9 @@ describeKubernetes("a release of the chart, with operators that run", (assets) =
     })
 
     it("is uninstalled from a member too, which then has no session either", async () => {
-      const { cluster } = real.cluster("cluster-b")
       real.rightsEnd("cluster-b")
-      await helm(cluster, "uninstall", releaseName, "--timeout", "10m")
-      expect((await Effect.runPromise(cluster.api.list(mirrordClusterSessions))).items).toEqual([])
+      await helm(member(), "uninstall", releaseName, "--timeout", "10m")
+      expect((await Effect.runPromise(member().api.list(mirrordClusterSessions))).items).toEqual([])
     })
   })
 })

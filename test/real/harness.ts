@@ -13,7 +13,7 @@ import { afterAll, beforeAll, expect, type TestOptions } from "vitest"
 import type { EmbeddedCluster } from "../../lab/cluster/embedded-cluster.ts"
 import type { ContainerProgram, ImageRegistry } from "../../lab/cluster/node/container-program.ts"
 import { killProcessesOf } from "../../lab/playground/branches/home-processes.ts"
-import { startKubernetesPlayground } from "../../lab/playground/kubernetes/kubernetes-playground.ts"
+import { type Release, startKubernetesPlayground } from "../../lab/playground/kubernetes/kubernetes-playground.ts"
 import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
 import type { RealCluster } from "../../lab/playground/kubernetes/real-cluster.ts"
 import type { LocalCluster, Playground, RunningCluster } from "../../lab/playground/local-cluster.ts"
@@ -61,6 +61,8 @@ export interface RealPlayground<Cluster extends LocalCluster = EmbeddedCluster> 
   readonly kubeconfig: (cluster?: string) => string
   /** A new home folder for the client. */
   readonly home: (name: string) => string
+  /** From now on operators have the rights of this repository's chart, after those of another release. */
+  readonly rightsBegin: () => void
   /** From now on operators may be refused calls to a cluster, because the test takes their rights away. */
   readonly rightsEnd: (cluster: string) => void
   /** Starts the API server of a cluster again, which was stopped, and waits until it is ready. */
@@ -101,6 +103,8 @@ export interface RealPlaygroundOptions {
   readonly primaryBranchEngines?: ReadonlyArray<BranchEngine>
   /** Default {@link sessionTtlSecs}. */
   readonly sessionTtlSecs?: number
+  /** As in `KubernetesPlaygroundOptions`. Calls are not compared with the chart's rights before `rightsBegin`. */
+  readonly release?: Release
   /** Whether to run `helm test`. */
   readonly runsDoctor?: boolean
   /** Whether members refuse sessions, as policies tell them. */
@@ -163,7 +167,8 @@ export const useKubernetesPlayground = (assets: string, options: RealPlaygroundO
             extraConfig: options.ephemeralAgents === undefined ? {} : { ephemeral: options.ephemeralAgents },
             extraEnv: agentEnv(options)
           },
-          programs: programsIn(assets)
+          programs: programsIn(assets),
+          ...(options.release === undefined ? {} : { release: options.release })
         })
       ),
     giveDevelopersRights: ({ plane }) => plane.apply(developersBindings)
@@ -182,6 +187,7 @@ const useStarted = <Cluster extends LocalCluster>(
     ephemeralAgents: hasEphemeralAgents = false,
     hasBranches = false,
     refusesSessions = false,
+    release,
     runsDoctor = false
   }: RealPlaygroundOptions,
   { giveDevelopersRights, start }: Start<Cluster>
@@ -211,6 +217,7 @@ const useStarted = <Cluster extends LocalCluster>(
     )
   })
   const homes: Array<string> = []
+  let rightsBegan = release === undefined ? 0 : Infinity
   const rightsEnded = new Map<string, number>()
   const starts = new Map<string, ReadonlyArray<StartTime>>()
   afterAll(async () => {
@@ -219,6 +226,7 @@ const useStarted = <Cluster extends LocalCluster>(
       started === undefined
         ? []
         : unexpectedCalls(started, {
+            since: rightsBegan,
             until: rightsEnded,
             starts,
             runsDoctor,
@@ -250,6 +258,9 @@ const useStarted = <Cluster extends LocalCluster>(
       const home = mkdtempSync(join(directory, `home-${name}-`))
       homes.push(home)
       return home
+    },
+    rightsBegin: () => {
+      rightsBegan = Date.now()
     },
     rightsEnd: (name) => void rightsEnded.set(name, Date.now()),
     restart: async (name) => {

@@ -18,11 +18,14 @@ const preload = new URL("../../cluster/node/pod-network-preload.ts", import.meta
 /** Several operators share one machine here. Without this option the young generation of each may take tens of MB. */
 const smallHeap = "--max-semi-space-size=2"
 
+const ownSpec = ({ containerName, pod }: ContainerContext) =>
+  [...asObjects(at(pod, "spec", "containers")), ...asObjects(at(pod, "spec", "initContainers"))].find(
+    ({ name }) => name === containerName
+  )
+
 /** Folders of the container that are mounted, the longest path first. */
-const mountPaths = ({ containerName, pod }: ContainerContext): ReadonlyArray<string> => {
-  const containers = [...asObjects(at(pod, "spec", "containers")), ...asObjects(at(pod, "spec", "initContainers"))]
-  const own = containers.find(({ name }) => name === containerName)
-  return asObjects(own?.["volumeMounts"])
+const mountPaths = (container: ContainerContext): ReadonlyArray<string> => {
+  return asObjects(ownSpec(container)?.["volumeMounts"])
     .flatMap(({ mountPath }) => asString(mountPath) ?? [])
     .toSorted((a, b) => b.length - a.length)
 }
@@ -82,12 +85,14 @@ const environment = (container: ContainerContext): Readonly<Record<string, strin
  * service account and the pod's own address.
  *
  * @param subnet of the node that runs the process
- * @param program the file of the program
+ * @param programOf the file of the program that an image holds, by the image with its tag
  */
-export const braidImage = (subnet: number, program: string): ContainerProgram =>
+export const braidImage = (subnet: number, programOf: (image: string) => string): ContainerProgram =>
   Object.assign(
     processProgram({
-      command: ({ args, podIp }) => {
+      command: (container) => {
+        const { args, podIp } = container
+        const program = programOf(asString(ownSpec(container)?.["image"]) ?? "")
         const network = pathToFileURL(fileURLToPath(preload))
         network.searchParams.set("address", publishedAddresses(subnet).real(podIp))
         network.searchParams.set("subnet", String(subnet))

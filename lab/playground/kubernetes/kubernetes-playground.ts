@@ -28,6 +28,13 @@ export const operatorImage = "ghcr.io/braid-operator/braid"
 const operatorPort = 8443
 const tokenLifetimeSecs = 30 * 24 * 3600
 
+/** A release of the project: its version, and the files of its chart and of its operator's program. */
+export interface Release {
+  readonly version: string
+  readonly chart: string
+  readonly braid: string
+}
+
 export interface KubernetesPlaygroundOptions {
   readonly topology: Topology
   readonly programs: Programs
@@ -42,6 +49,8 @@ export interface KubernetesPlaygroundOptions {
   readonly hasBranches?: boolean
   /** The file of the operator's program; its sources unless given. */
   readonly braid?: string
+  /** Another release to begin with: its chart, and its operator's program for images of its version. */
+  readonly release?: Release
   /** The program that runs as the agent; the reference agent unless given. */
   readonly agent?: ContainerProgram
   /** As in `PlaygroundOptions`. */
@@ -68,12 +77,16 @@ const imagesOf = (
     agent = agentProgram,
     agentProtocols = {},
     braid = braidSources,
-    images: more = new Map()
+    images: more = new Map(),
+    release
   }: KubernetesPlaygroundOptions
 ): ImageRegistry => {
   const earlier = agentProtocols[name]
   const played = earlier === undefined ? agent : agentProgramPlaying(earlier)
-  return new Map([...more, [operatorImage, braidImage(subnet, braid)], [images.agent, played], [images.demo, demoApp]])
+  const operator = braidImage(subnet, (image) =>
+    release !== undefined && image.endsWith(`:${release.version}`) ? release.braid : braid
+  )
+  return new Map([...more, [operatorImage, operator], [images.agent, played], [images.demo, demoApp]])
 }
 
 /** Values of every cluster. A role in the workload's namespace lets tests use developers without any other rights. */
@@ -205,7 +218,8 @@ export const startKubernetesPlayground = (
     const members = started.filter(({ description }) => !description.isPrimary)
     yield* Effect.forEach(
       members,
-      ({ cluster, description }) => installChart(programs, cluster, memberValues(options, description)),
+      ({ cluster, description }) =>
+        installChart(programs, cluster, memberValues(options, description), options.release?.chart),
       { concurrency: "unbounded" }
     )
     const primary = started.find(({ description }) => description.isPrimary)
@@ -213,7 +227,7 @@ export const startKubernetesPlayground = (
     const tls = yield* tlsValues
     const installPrimary = (named: ReadonlyArray<Started>) =>
       primaryValues(options, { description: primary.description, tls }, named).pipe(
-        Effect.flatMap((values) => installChart(programs, primary.cluster, values))
+        Effect.flatMap((values) => installChart(programs, primary.cluster, values, options.release?.chart))
       )
     yield* installPrimary(members)
 
