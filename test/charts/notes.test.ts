@@ -277,10 +277,10 @@ describeHelm("NOTES", (helm) => {
     )
   })
 
-  it("say the first steps: the image, the test, the role and the session", async () => {
+  it("say the first steps: the image in the first line, the test, the role and the session", async () => {
     const usual = await chart.notes({})
+    expect(usual).toMatch(/^The image ghcr\.io\/braid-operator\/braid:\S+ is not published yet, .+\n\nbraid /u)
     const steps = [
-      "The image ghcr.io/braid-operator/braid:",
       "\n  helm test braid --namespace default\n  kubectl --namespace mirrord logs mirrord-doctor\n",
       "--clusterrole=mirrord-operator-user --group=GROUP",
       "\n  mirrord exec --target deployment/NAME --target-namespace NAMESPACE -- COMMAND"

@@ -3,13 +3,12 @@
 {{- $operator := .Values.operator }}
 {{- $multi := $operator.multiCluster }}
 {{- $isPrimary := include "braid.isPrimary" . }}
-{{- $isMember := include "braid.isMember" . }}
-braid {{ .Chart.AppVersion }} in namespace {{ .Values.namespace }}: {{ if and $isPrimary $isMember }}primary {{ include "braid.clusterName" . }}, and member{{ else if $isPrimary }}primary {{ include "braid.clusterName" . }}{{ else if $isMember }}member{{ else }}single cluster{{ end }}.
-
-{{- if and (eq $operator.image "ghcr.io/braid-operator/braid") (not $operator.imageTag) (not (include "braid.imageDigest" .)) }}
-
+{{- $isMember := include "braid.isMember" . -}}
+{{- if and (eq $operator.image "ghcr.io/braid-operator/braid") (not $operator.imageTag) (not (include "braid.imageDigest" .)) -}}
 The image {{ include "braid.image" . }} is not published yet, so no pod can start unless the nodes have it: make it with `npm run image`, and load it, or push it and name it by operator.image and operator.imageTag.
-{{- end }}
+
+{{ end -}}
+braid {{ .Chart.AppVersion }} in namespace {{ .Values.namespace }}: {{ if and $isPrimary $isMember }}primary {{ include "braid.clusterName" . }}, and member{{ else if $isPrimary }}primary {{ include "braid.clusterName" . }}{{ else if $isMember }}member{{ else }}single cluster{{ end }}.
 
 Is it well? This runs braid doctor in the cluster:
 {{- if eq .Release.Namespace .Values.namespace }}
