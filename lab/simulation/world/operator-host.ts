@@ -8,6 +8,7 @@ import { reasonOf } from "../../../src/adapters/kubernetes/kube-errors.ts"
 import type { ConnectRequest, OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import { serveConnect } from "../../../src/app/api/serve-connect.ts"
 import { type ApiError, badRequest } from "../../../src/app/api/status.ts"
+import { logError } from "../../../src/app/kernel/log.ts"
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import type { Answer, Commit } from "../../memory/memory-objects.ts"
@@ -198,7 +199,7 @@ export class OperatorHost implements ReplicaHost {
     const { objects } = this.#options.server
     const unavailable = (detail: string) => answer(Result.fail(objects.error("ask operator", "Other", detail, 503)))
     this.#reach(unavailable, ({ facade, mourning, process }) =>
-      process.run(use(facade), (exit) => {
+      process.run(loggingDefects(use(facade)), (exit) => {
         mourning()
         if (Exit.isSuccess(exit)) return answer(Result.succeed(exit.value))
         const failure = firstFailure(exit)
@@ -217,7 +218,7 @@ export class OperatorHost implements ReplicaHost {
     const { facade, process } = this.#endpoint()
     if (process === undefined || facade === undefined || process.state !== "running")
       return answer(Result.fail("503: the operator does not serve"))
-    process.run(use(facade), (exit) =>
+    process.run(loggingDefects(use(facade)), (exit) =>
       answer(Exit.isSuccess(exit) ? Result.succeed(exit.value) : Result.fail(String(exit.cause)))
     )
   }
@@ -243,7 +244,7 @@ export class OperatorHost implements ReplicaHost {
     network.send(from.place, this.place, () => {
       if (server.isDown) return refuse(undefined, "", "connection refused")
       this.#reach(unavailable(refuse), ({ facade, mourning, process }) =>
-        process.run(use(facade), (exit) => {
+        process.run(loggingDefects(use(facade)), (exit) => {
           mourning()
           if (Exit.isSuccess(exit)) back(Result.succeed(exit.value))
           else refuseFailure(exit, refuse)
@@ -320,7 +321,7 @@ export class OperatorHost implements ReplicaHost {
           network.send(this.place, from.place, () => handOver(theirs, () => connection.isSilent()), from.process)
           return ours
         })
-        process.run(serveConnect(facade, request, gone, upgrade), (exit) => {
+        process.run(loggingDefects(serveConnect(facade, request, gone, upgrade)), (exit) => {
           mourning()
           if (!Exit.isSuccess(exit)) refuseFailure(exit, unlessUpgraded)
         })
@@ -355,6 +356,10 @@ const unavailable =
   (refuse: Refuse) =>
   (message: string): void =>
     refuse(503, "ServiceUnavailable", message)
+
+/** Logs a defect of a request, as the operator's HTTP server does in production: the answer alone is as of a fault. */
+const loggingDefects = <A, R>(answer: Effect.Effect<A, ApiError, R>): Effect.Effect<A, ApiError, R> =>
+  Effect.tapDefect(answer, (defect) => logError("request failed", { cause: String(defect) }))
 
 const firstFailure = ({ cause }: Exit.Failure<unknown, ApiError>): ApiError | undefined =>
   cause.reasons.flatMap((reason) => (reason._tag === "Fail" ? [reason.error] : []))[0]
