@@ -376,6 +376,12 @@ const imports = (context) => {
   }
 }
 
+/** The name of a member, or `undefined`. @param {Extract<Node, { type: "MemberExpression" }>} member */
+const memberOf = ({ computed, property }) => {
+  if (computed) return literal(property)
+  return property.type === "Identifier" ? property.name : undefined
+}
+
 /**
  * The reason why a global is not for the domain, or `undefined`.
  *
@@ -385,20 +391,13 @@ const globalProblem = (reference) => {
   const { identifier } = reference
   const name = identifier.name
   const parent = /** @type {Node} */ (identifier.parent)
-  const member =
-    parent.type === "MemberExpression" && parent.object === identifier
-      ? parent.computed
-        ? literal(parent.property)
-        : parent.property.type === "Identifier"
-          ? parent.property.name
-          : undefined
-      : undefined
+  const member = parent.type === "MemberExpression" && parent.object === identifier ? memberOf(parent) : undefined
   if (name === "Date") {
     if (member !== undefined && pureDate.has(member)) return undefined
     if (parent.type === "NewExpression" && parent.callee === identifier && parent.arguments.length > 0) return undefined
     if (parent.type === "BinaryExpression" && parent.operator === "instanceof") return undefined
-    const what = member !== undefined ? `Date.${member}` : parent.type === "NewExpression" ? "new Date()" : "Date"
-    return `${what}: time arrives as an argument`
+    const use = parent.type === "NewExpression" ? "new Date()" : "Date"
+    return `${member === undefined ? use : `Date.${member}`}: time arrives as an argument`
   }
   if (name === "Math") {
     if (member !== undefined && member !== "random") return undefined

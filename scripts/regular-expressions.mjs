@@ -33,7 +33,8 @@ const bounds = (text) => {
   if (text.startsWith("+")) return { min: 1, max: Infinity }
   if (text.startsWith("?")) return { min: 0, max: 1 }
   const min = Number(least)
-  return { min, max: comma === "" ? min : most === "" ? Infinity : Number(most) }
+  if (comma === "") return { min, max: min }
+  return { min, max: most === "" ? Infinity : Number(most) }
 }
 
 /** @param {string} pattern */
@@ -135,9 +136,10 @@ const isUnbounded = (items) =>
  * @returns {ReadonlyArray<string>}
  */
 const unboundedSets = (items) =>
-  items.flatMap(({ atom, max }) =>
-    atom.kind === "set" ? (max === Infinity ? [atom.source] : []) : branchesOf(atom).flatMap(unboundedSets)
-  )
+  items.flatMap(({ atom, max }) => {
+    if (atom.kind !== "set") return branchesOf(atom).flatMap(unboundedSets)
+    return max === Infinity ? [atom.source] : []
+  })
 
 /**
  * @param {string} one

@@ -17,14 +17,14 @@ const parts = (text) => {
 }
 
 /** @template T @param {T} a @param {T} b */
-const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0)
+const order = (a, b) => Number(a > b) - Number(a < b)
 
 /** Numbers come before words, and in their order. @param {string | undefined} a @param {string | undefined} b */
 const compareIdentifiers = (a, b) => {
-  if (a === undefined || b === undefined) return a === b ? 0 : a === undefined ? -1 : 1
+  if (a === undefined || b === undefined) return Number(a !== undefined) - Number(b !== undefined)
   const [aNumber, bNumber] = [/^\d+$/u.test(a), /^\d+$/u.test(b)]
   if (aNumber && bNumber) return order(BigInt(a), BigInt(b))
-  return aNumber === bNumber ? order(a, b) : aNumber ? -1 : 1
+  return Number(bNumber) - Number(aNumber) || order(a, b)
 }
 
 /**
@@ -38,7 +38,7 @@ export const compareVersions = (a, b) => {
     if (result !== 0) return result
   }
   const [before, after] = [left.before, right.before]
-  if (before === undefined || after === undefined) return before === after ? 0 : before === undefined ? 1 : -1
+  if (before === undefined || after === undefined) return Number(before === undefined) - Number(after === undefined)
   for (let index = 0; index < Math.max(before.length, after.length); index++) {
     const result = compareIdentifiers(before[index], after[index])
     if (result !== 0) return result

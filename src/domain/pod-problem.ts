@@ -77,12 +77,13 @@ export const waitOf = (status: JsonObject, isOurs: boolean): PodProblem | undefi
   const last = at(status, "lastState", "terminated")
   const message = lastWords(asString(at(status, "state", "waiting", "message")) ?? "")
   // The kubelet's words about a crash are how long it waits.
+  const startKind = pulls.has(waits) ? "Pull" : "Start"
   const words = isCrash && isObject(last) ? `its last run ended (${howEnded(last)})` : message
   return {
     reason: withWords(`container ${quoted(nameOf(status))} cannot start (${quotation(waits)})`, words),
     words,
     isOurs,
-    kind: isCrash ? "Crash" : pulls.has(waits) ? "Pull" : "Start",
+    kind: isCrash ? "Crash" : startKind,
     waits
   }
 }

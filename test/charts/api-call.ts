@@ -56,7 +56,8 @@ export const abstracted = ({ group, name = "", namespace = "", resource, verb }:
 /** One row of a table in `calls/`. */
 export const rowOf = (call: ApiCall): string => {
   const { group, name = "*", namespace, resource, verb } = abstracted(call)
-  const where = namespace === undefined ? "" : namespace === "*" ? " in any namespace" : ` in ${namespace}`
+  const place = namespace === "*" ? " in any namespace" : ` in ${namespace}`
+  const where = namespace === undefined ? "" : place
   return `${verb} ${resource}${group === "" ? "" : ` of ${group}`}${name === "*" ? "" : ` named ${name}`}${where}`
 }
 

@@ -108,8 +108,8 @@ describeKubernetes("the admission policy of the operator", (assets) => {
     })
 
     it("deletes what is its own", async () => {
-      for (const kind of ["configmaps", "pods", "jobs"]) {
-        const object = kind === "jobs" ? { spec: { template: { spec: running() } } } : kind === "pods" ? pod("y") : {}
+      const objects = { configmaps: {}, pods: pod("y"), jobs: { spec: { template: { spec: running() } } } }
+      for (const [kind, object] of Object.entries(objects)) {
         const path = namespaced(kind, "shop")
         const made = { ...object, metadata: { name: "others" } }
         expect(await admin.call("POST", path, { body: made })).toMatchObject({ code: 201 })

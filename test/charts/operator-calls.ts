@@ -111,8 +111,8 @@ export type ApiUser = (typeof callers)[number]
 
 /** Kinds of targets that copies are made of, each with objects of its own. */
 const copiedKinds = ["deployment", "statefulset", "rollout", "job", "cronjob"] as const
-const copiedKey = (kind: (typeof copiedKinds)[number]): string =>
-  kind === "statefulset" ? "stateful_set" : kind === "cronjob" ? "cron_job" : kind
+const otherKeys: Readonly<Record<string, string>> = { statefulset: "stateful_set", cronjob: "cron_job" }
+const copiedKey = (kind: (typeof copiedKinds)[number]): string => otherKeys[kind] ?? kind
 
 /** Only what was left of copies is looked for in the whole cluster. */
 const isAboutCopies = ({ namespace, resource, verb }: ApiCall): boolean =>
@@ -597,7 +597,8 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
       if (finds && isOwn && operator === plan.primary) continue
       if (isOwn && isAboutCopies(call)) found["operator-with-copies"].push(call)
       else if (hasCopies && operator !== plan.primary) besideCopies.push(call)
-      else found[operator !== plan.primary ? "operator-with-workloads" : isOwn ? own : "primary-at-a-member"].push(call)
+      else if (operator !== plan.primary) found["operator-with-workloads"].push(call)
+      else found[isOwn ? own : "primary-at-a-member"].push(call)
     }
   }
   for (const file of readdirSync(scenarios))

@@ -46,13 +46,10 @@ export const settingsFrom = async (
       const content = file(name)
       if (content !== undefined) await writeFile(join(folder, name), content)
     }
-    const texts = Object.entries(env).flatMap(([name, value]) =>
-      typeof value === "string"
-        ? [[name, value.replace(/^\/mirrord-config/u, folder)]]
-        : Predicate.hasProperty(value, "fieldRef")
-          ? [[name, "of the pod"]]
-          : []
-    )
+    const texts = Object.entries(env).flatMap(([name, value]) => {
+      if (typeof value === "string") return [[name, value.replace(/^\/mirrord-config/u, folder)]]
+      return Predicate.hasProperty(value, "fieldRef") ? [[name, "of the pod"]] : []
+    })
     const provider = ConfigProvider.fromEnv({ env: Object.fromEntries(texts) as Record<string, string> })
     const read = Effect.result(Effect.mapError(readSettings(sha256Hex), ({ message }) => message)).pipe(
       Effect.provideService(ConfigProvider.ConfigProvider, provider)

@@ -180,12 +180,9 @@ const declared = (role: string, conditions: Readonly<Record<string, unknown>>): 
         apiGroups: [group],
         resources: [resource],
         verbs,
-        resourceNames:
-          name === undefined
-            ? []
-            : name.includes("<cluster>")
-              ? clusterNames.map((cluster) => refreshedSecretName(clusterName(cluster), sha256Hex))
-              : [name]
+        resourceNames: name?.includes("<cluster>")
+          ? clusterNames.map((cluster) => refreshedSecretName(clusterName(cluster), sha256Hex))
+          : [name ?? []].flat()
       }))
   )
 }

@@ -157,27 +157,27 @@ const aggregated = (cluster: MemoryCluster): KubeApi => {
     )
   return {
     cluster: api.cluster,
-    list: (ref, selection) =>
-      ref.plural === targets.plural
-        ? answered(cluster, (operator) =>
-            Effect.map(operator.listTargets(selection?.namespace), (items) => ({
-              items: items as ReadonlyArray<KubeObject>,
-              resourceVersion: "0"
-            }))
-          )
-        : ref.plural !== copyTargets.plural
-          ? api.list(ref, selection)
-          : answered(cluster, (operator) => {
-              const primary = selectedPrimary(selection?.labelSelector ?? null)
-              return Effect.map(
-                operator.listCopyTargets({
-                  namespace: selection?.namespace,
-                  ...(primary === undefined ? {} : { primary }),
-                  ...(selection?.name === undefined ? {} : { name: selection.name })
-                }),
-                (items) => ({ items: items as ReadonlyArray<KubeObject>, resourceVersion: "0" })
-              )
-            }),
+    list: (ref, selection) => {
+      if (ref.plural === targets.plural)
+        return answered(cluster, (operator) =>
+          Effect.map(operator.listTargets(selection?.namespace), (items) => ({
+            items: items as ReadonlyArray<KubeObject>,
+            resourceVersion: "0"
+          }))
+        )
+      if (ref.plural !== copyTargets.plural) return api.list(ref, selection)
+      return answered(cluster, (operator) => {
+        const primary = selectedPrimary(selection?.labelSelector ?? null)
+        return Effect.map(
+          operator.listCopyTargets({
+            namespace: selection?.namespace,
+            ...(primary === undefined ? {} : { primary }),
+            ...(selection?.name === undefined ? {} : { name: selection.name })
+          }),
+          (items) => ({ items: items as ReadonlyArray<KubeObject>, resourceVersion: "0" })
+        )
+      })
+    },
     watch: (...args) => api.watch(...args),
     mergePatch: (...args) => api.mergePatch(...args),
     update: (...args) => api.update(...args),
@@ -186,12 +186,14 @@ const aggregated = (cluster: MemoryCluster): KubeApi => {
         ? // Any request shows whether the server can be reached.
           Effect.andThen(api.list(pods), () => stop("delete", name))
         : api.delete(ref, name, options),
-    get: (ref, name, namespace) =>
-      ref.plural === targets.plural
-        ? answered(cluster, ({ target }) => Effect.map(target(namespace ?? "", name), (object) => object as KubeObject))
-        : ref.plural !== mirrordOperators.plural
-          ? api.get(ref, name, namespace)
-          : answered(cluster, ({ describe }) => Effect.map(describe, (object) => ({ ...object, metadata: { name } }))),
+    get: (ref, name, namespace) => {
+      if (ref.plural === targets.plural)
+        return answered(cluster, ({ target }) =>
+          Effect.map(target(namespace ?? "", name), (object) => object as KubeObject)
+        )
+      if (ref.plural !== mirrordOperators.plural) return api.get(ref, name, namespace)
+      return answered(cluster, ({ describe }) => Effect.map(describe, (object) => ({ ...object, metadata: { name } })))
+    },
     create: (ref, object, namespace) => {
       if (ref.plural === copyTargets.plural)
         return answered(cluster, (operator) =>

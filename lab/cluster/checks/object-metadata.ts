@@ -49,21 +49,11 @@ const qualifiedPartRule =
 const qualifiedNameProblems = (key: string): ReadonlyArray<string> => {
   const parts = key.split("/")
   const [prefix, name = ""] = parts.length > 1 ? [parts.slice(0, -1).join("/"), parts.at(-1)] : [undefined, key]
-  const prefixProblem =
-    prefix === undefined
-      ? undefined
-      : prefix === ""
-        ? "prefix part must be non-empty"
-        : nameProblem("subdomain", prefix)
+  const prefixProblem = prefix === "" ? "must be non-empty" : prefix && nameProblem("subdomain", prefix)
   return [
-    ...(prefixProblem === undefined
-      ? []
-      : [prefixProblem.startsWith("prefix") ? prefixProblem : `prefix part ${prefixProblem}`]),
-    ...(name === ""
-      ? ["name part must be non-empty"]
-      : name.length > 63
-        ? ["name part must be no more than 63 characters"]
-        : []),
+    ...(prefixProblem === undefined ? [] : [`prefix part ${prefixProblem}`]),
+    ...(name === "" ? ["name part must be non-empty"] : []),
+    ...(name.length > 63 ? ["name part must be no more than 63 characters"] : []),
     ...(qualifiedPart.test(name) ? [] : [qualifiedPartRule])
   ]
 }

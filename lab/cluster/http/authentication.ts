@@ -10,8 +10,7 @@ import { unauthorized } from "../wire/status-error.ts"
 import { type Identity, anonymous, authenticatedGroup } from "./identity.ts"
 import type { ServiceAccountTokens } from "./tokens.ts"
 
-const listOf = (value: string | ReadonlyArray<string> | undefined): ReadonlyArray<string> =>
-  value === undefined ? [] : typeof value === "string" ? [value] : value
+const listOf = (value: string | ReadonlyArray<string> | undefined): ReadonlyArray<string> => [value ?? []].flat()
 
 const fromCertificate = (socket: unknown): Identity | undefined => {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined

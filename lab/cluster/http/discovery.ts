@@ -3,6 +3,7 @@
  * aggregated versions come from their own servers.
  */
 
+import { Order } from "effect"
 import type { JsonObject } from "../../../src/domain/json.ts"
 import { apiVersionOf } from "../schema/kube-object.ts"
 import { type ResourceInfo, hasStatus } from "../schema/resource-info.ts"
@@ -58,13 +59,13 @@ const versionRank = (version: string): readonly [number, number, number] => {
   const match = /^v(\d+)(?:(alpha|beta)(\d*))?$/.exec(version)
   if (match === null) return [0, 0, 0]
   const [, major, stage, minor] = match
-  return [stage === undefined ? 3 : stage === "beta" ? 2 : 1, Number(major), Number(minor ?? 0)]
+  return [["alpha", "beta", undefined].indexOf(stage) + 1, Number(major), Number(minor ?? 0)]
 }
 
 const compareVersions = (a: string, b: string): number => {
   const [rankA, rankB] = [versionRank(a), versionRank(b)]
   for (const index of [0, 1, 2] as const) if (rankA[index] !== rankB[index]) return rankB[index] - rankA[index]
-  return a < b ? -1 : a > b ? 1 : 0
+  return Order.String(a, b)
 }
 
 /** All groups except the core group, with their versions in the order of preference. */

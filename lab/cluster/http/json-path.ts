@@ -9,8 +9,10 @@ import { isObject } from "../../../src/domain/json.ts"
 const stepPattern =
   /\.?\*|\.([A-Za-z0-9_/-]+(?:\\\.[A-Za-z0-9_/-]+)*)|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]|\[(\d+|\*)\]|\[\?\(\s*@\.([\w.-]+)\s*==\s*(?:"([^"]*)"|'([^']*)'|([\w.-]+))\s*\)\]/y
 
-const children = (value: unknown): ReadonlyArray<unknown> =>
-  Array.isArray(value) ? value : isObject(value) ? Object.values(value) : []
+const children = (value: unknown): ReadonlyArray<unknown> => {
+  if (Array.isArray(value)) return value
+  return isObject(value) ? Object.values(value) : []
+}
 
 const field = (value: unknown, key: string): unknown =>
   isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined

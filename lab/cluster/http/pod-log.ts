@@ -23,15 +23,15 @@ const sinceOf = (query: URLSearchParams, now: number): number | undefined => {
 const readOptions = (query: URLSearchParams, pod: string, now: number): PodLogOptions => {
   const tailLines = numberOf(query, "tailLines")
   const seconds = numberOf(query, "sinceSeconds")
+  const hasBoth = seconds !== undefined && query.has("sinceTime")
   const problems = [
     ...(tailLines !== undefined && tailLines < 0
       ? [invalidValue("tailLines", tailLines, "must be greater than or equal to 0")]
       : []),
-    ...(seconds !== undefined && query.has("sinceTime")
-      ? [forbiddenField("[]", "at most one of `sinceTime` or `sinceSeconds` may be specified")]
-      : seconds !== undefined && seconds < 1
-        ? [invalidValue("sinceSeconds", seconds, "must be greater than 0")]
-        : [])
+    ...(hasBoth ? [forbiddenField("[]", "at most one of `sinceTime` or `sinceSeconds` may be specified")] : []),
+    ...(!hasBoth && seconds !== undefined && seconds < 1
+      ? [invalidValue("sinceSeconds", seconds, "must be greater than 0")]
+      : [])
   ]
   if (problems.length > 0) throw invalid({ group: "", kind: "PodLogOptions" }, pod, problems)
   const since = sinceOf(query, now)

@@ -160,7 +160,8 @@ const customColumn = ({ name, type, jsonPath, description, priority, format }: P
     const value = evaluateJsonPath(object, jsonPath)
     if (value === undefined || value === null) return null
     if (type === "date") return since(value, now)
-    return typeof value === "object" ? JSON.stringify(value) : type === "string" ? String(value) : value
+    if (typeof value === "object") return JSON.stringify(value)
+    return type === "string" ? String(value) : value
   }
 })
 

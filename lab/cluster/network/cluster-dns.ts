@@ -19,12 +19,8 @@ export const resolveService = (
   name: string
 ): ReadonlyArray<string> | undefined => {
   const bare = name.endsWith(".") ? name.slice(0, -1) : name
-  const suffix = `.svc.${clusterDomain}`
-  const short = bare.endsWith(suffix)
-    ? bare.slice(0, -suffix.length)
-    : bare.endsWith(".svc")
-      ? bare.slice(0, -".svc".length)
-      : bare
+  const suffix = [`.svc.${clusterDomain}`, ".svc", ""].find((end) => bare.endsWith(end)) ?? ""
+  const short = bare.slice(0, bare.length - suffix.length)
   const [service, namespace, ...rest] = short.split(".")
   if (service === undefined || service === "" || rest.length > 0) return undefined
   if (short !== bare && namespace === undefined) return undefined

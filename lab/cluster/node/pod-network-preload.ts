@@ -19,9 +19,8 @@ const net = createRequire(import.meta.url)("node:net") as typeof Net
 
 const isAnyAddress = (host: unknown): boolean =>
   host === undefined || host === null || host === "" || host === "::" || host === "0.0.0.0"
-const listenHost = (host: unknown): unknown =>
-  isAnyAddress(host) ? own : typeof host === "string" ? addresses.real(host) : host
 const dialHost = (host: unknown): unknown => (typeof host === "string" ? addresses.real(host) : host)
+const listenHost = (host: unknown): unknown => (isAnyAddress(host) ? own : dialHost(host))
 
 /** The arguments of `listen` and `connect` with another host. Arguments for a path or a handle stay as they are. */
 const withHost = (args: ReadonlyArray<unknown>, map: (host: unknown) => unknown): ReadonlyArray<unknown> => {

@@ -49,8 +49,10 @@ const goType = (type: FieldType): string => {
 }
 
 /** A JSON value's type in the words of encoding/json. */
-export const jsonType = (value: unknown): string =>
-  Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value
+export const jsonType = (value: unknown): string => {
+  if (Array.isArray(value)) return "array"
+  return typeof value === "boolean" ? "bool" : typeof value
+}
 
 const wrong = (type: FieldType, value: unknown, { owner, steps }: Place): DecodingProblem => {
   const number = typeof value === "number" && ["Int", "IntOrString"].includes(type._tag) ? ` ${value}` : ""

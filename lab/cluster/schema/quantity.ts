@@ -3,6 +3,8 @@
  * `resource.Quantity`). Exact, in integers, without floating point.
  */
 
+import { Order } from "effect"
+
 interface Quantity {
   readonly negative: boolean
   /** The absolute value in billionths, the smallest unit there is; anything finer is rounded up. */
@@ -26,10 +28,11 @@ const parse = (text: string): Quantity | undefined => {
   const numerator =
     BigInt(whole + fraction) * (power > 0 ? nano * 1024n ** BigInt(power) : 10n ** BigInt(Math.max(shift, 0)))
   const denominator = 10n ** BigInt(fraction.length + (power > 0 ? 0 : Math.max(-shift, 0)))
+  const decimalForm = /[eE]\S/.test(text) ? "exponent" : "decimal"
   return {
     negative: sign === "-",
     nanos: (numerator + denominator - 1n) / denominator,
-    form: power > 0 ? "binary" : /[eE]\S/.test(text) ? "exponent" : "decimal"
+    form: power > 0 ? "binary" : decimalForm
   }
 }
 
@@ -68,7 +71,4 @@ const signed = (text: string): bigint => {
 }
 
 /** Negative if `a` is less than `b`, 0 if both are equal. */
-export const compareQuantities = (a: string, b: string): number => {
-  const difference = signed(a) - signed(b)
-  return difference < 0n ? -1 : difference > 0n ? 1 : 0
-}
+export const compareQuantities = (a: string, b: string): number => Order.BigInt(signed(a), signed(b))

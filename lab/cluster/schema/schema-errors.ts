@@ -19,14 +19,11 @@ const fieldPath = (pointer: string): string => {
   return path
 }
 
-const typeName = (value: unknown): string =>
-  value === null
-    ? "null"
-    : Array.isArray(value)
-      ? "array"
-      : typeof value === "number" && Number.isInteger(value)
-        ? "integer"
-        : typeof value
+const typeName = (value: unknown): string => {
+  if (value === null) return "null"
+  if (Array.isArray(value)) return "array"
+  return Number.isInteger(value) ? "integer" : typeof value
+}
 
 /** The schema's `format`: a real server names it instead of the type when a wrong value is no text. */
 const formatFor = (error: ErrorObject): string | undefined => {
@@ -37,8 +34,10 @@ const formatFor = (error: ErrorObject): string | undefined => {
 }
 
 /** Go's name for the representation of a number. */
-const formatName = (value: unknown): string =>
-  typeof value !== "number" ? "" : Number.isInteger(value) ? "int64" : "float64"
+const formatName = (value: unknown): string => {
+  if (typeof value !== "number") return ""
+  return Number.isInteger(value) ? "int64" : "float64"
+}
 
 const wrongInteger = (field: string, format: string | undefined): FieldError => ({
   reason: "FieldValueInvalid",

@@ -112,7 +112,7 @@ export class Outlet {
   #header(first: number, length: number, wanted: number): number {
     if (this.format === "raw") return 0
     const isMasked = this.format === "masked"
-    const key = !isMasked ? 0 : wanted === 0 ? nextMaskKey() : wanted
+    const key = isMasked ? wanted || nextMaskKey() : 0
     const into = this.#out.room(maxHeader)
     this.#out.filled(writeHeader(into, this.#out.at, length, { first, isMasked, key }))
     return key

@@ -26,7 +26,7 @@ import type { KubeResourceTarget } from "../../domain/resources/session-shapes.t
 import { ownerLabel } from "../../domain/sessions/names.ts"
 import { fromKubeTarget } from "../../domain/targets/kube-target.ts"
 import { templateSource } from "../../domain/targets/pod-template.ts"
-import { targetFailure } from "../../domain/targets/target-errors.ts"
+import { type TargetError, targetFailure } from "../../domain/targets/target-errors.ts"
 import { formatTargetPath } from "../../domain/targets/target-path.ts"
 import { kindAddress, type TargetKind } from "../../domain/targets/target.ts"
 import { type KubeApi, KubeError, type KubeObject, type ResourceRef } from "../../ports/kube-api.ts"
@@ -54,13 +54,11 @@ const get = (
   Effect.mapError(api.get({ ...kindAddress(kind), scope: "Namespaced" }, name, namespace), (error) => {
     const { detail, reason } = error
     if (reason !== "NotFound" && reason !== "Forbidden") return error
-    const failure = targetFailure(
-      reason === "Forbidden"
-        ? { _tag: "Forbidden", target: path, detail }
-        : kind === target.kind
-          ? { _tag: "NoSuchTarget", target: path, namespace }
-          : { _tag: "NoSuchReference", target: path, reference: `${kind}/${name}`, namespace }
-    )
+    const missing: TargetError =
+      kind === target.kind
+        ? { _tag: "NoSuchTarget", target: path, namespace }
+        : { _tag: "NoSuchReference", target: path, reference: `${kind}/${name}`, namespace }
+    const failure = targetFailure(reason === "Forbidden" ? { _tag: "Forbidden", target: path, detail } : missing)
     return new BranchRefused({ why: explainFailure(undefined, failure) })
   })
 

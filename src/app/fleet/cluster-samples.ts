@@ -12,7 +12,8 @@ export const clusterSamples = (cluster: FleetCluster, now: number): ReadonlyArra
   const { askedAt, checkedAt = now } = cluster.health() ?? {}
   const { auth = "", failures, until } = cluster.credentials() ?? {}
   const ending = cluster.ending()
-  const renewal = ending === undefined ? "operator" : endStep(ending.validity, now) === 0 ? "later" : "due"
+  const dueLater = ending !== undefined && endStep(ending.validity, now) === 0 ? "later" : "due"
+  const renewal = ending === undefined ? "operator" : dueLater
   const seconds = (from: number | undefined, to: number): number | undefined =>
     from === undefined ? undefined : (to - from) / 1000
   const values: Readonly<Record<ClusterMetric, number | undefined>> = {

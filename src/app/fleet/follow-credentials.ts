@@ -163,15 +163,17 @@ const renew = Effect.fnUntraced(function* (
   const { connector, member } = state
   const granted = yield* Effect.result(grantToken({ connector, member: member(), access }, renewal))
   const observed = observe(state, yield* Clock.currentTimeMillis)
-  const next = Result.flatMap(granted, (token) => afterGrant(state.memory, token, observed))
-  if (Result.isFailure(granted) || Result.isFailure(next)) {
+  const next = Result.flatMap(granted, (token) =>
+    Result.map(afterGrant(state.memory, token, observed), (memory) => ({ memory, token }))
+  )
+  if (Result.isFailure(next)) {
     yield* countOne(renewalCounter("failed"))
-    const problem = Result.isFailure(granted) ? granted.failure : Result.isFailure(next) ? next.failure : ""
-    return yield* failed(state, "renewing", "token is not renewed", problem)
+    return yield* failed(state, "renewing", "token is not renewed", next.failure)
   }
-  state.memory = next.success
+  const { memory, token } = next.success
+  state.memory = memory
   yield* countOne(renewalCounter("succeeded"))
-  const { until } = granted.success.claims?.validity ?? {}
+  const { until } = token.claims?.validity ?? {}
   yield* logInfo("token renewed", {
     cluster: member().name,
     until: until === undefined ? "never" : momentText(until)

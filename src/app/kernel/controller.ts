@@ -34,6 +34,11 @@ export interface Controller {
   readonly enqueue: (key: string) => void
 }
 
+const outcomeOf = (exit: Exit.Exit<Requeue, unknown>): "done" | "conflict" | "failed" => {
+  if (Exit.isFailure(exit)) return "failed"
+  return exit.value === "Conflict" ? "conflict" : "done"
+}
+
 /** The counters of a controller's turns, by outcome; shown from the start, so that the first failure is an increase. */
 const turnCounters = Effect.fnUntraced(function* (controller: string) {
   const of = (outcome: string) => counter("braid_reconciles_total", { controller, outcome })
@@ -86,8 +91,7 @@ export const makeController = <E, R>(options: {
         entry.dirty = false
         const started = yield* Clock.currentTimeMillis
         const exit = yield* Effect.exit(options.reconcile(key))
-        const outcome = Exit.isFailure(exit) ? "failed" : exit.value === "Conflict" ? "conflict" : "done"
-        yield* Metric.update(turns[outcome], 1)
+        yield* Metric.update(turns[outcomeOf(exit)], 1)
         let delay: number | undefined
         let pause = 0
         if (Exit.isSuccess(exit)) {

@@ -72,7 +72,7 @@ const finishSpan = ({ clock }: Tracing, span: Tracer.Span, exit: Exit.Exit<unkno
   span.attribute("braid.outcome", outcome)
   const failure = Exit.isFailure(exit) && outcome === "failed" ? failureOf(exit.cause) : undefined
   if (failure !== undefined) span.attribute("error.type", failure.name)
-  const told = Exit.isSuccess(exit) ? Exit.void : failure === undefined ? exit : Exit.fail(failure)
+  const told = failure === undefined ? Exit.asVoid(exit) : Exit.fail(failure)
   span.end(clock.currentTimeNanosUnsafe(), told)
 }
 

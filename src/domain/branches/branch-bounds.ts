@@ -16,12 +16,16 @@ export const branchBoundProblem = (
   others: ReadonlyArray<string>
 ): string | undefined => {
   const beside = others.filter((one) => one === namespace).length
-  const problem =
-    beside >= bounds.branchesPerNamespace
-      ? reachedBound(`branches of namespace ${namespace}`, "branchesPerNamespace", beside, bounds.branchesPerNamespace)
-      : others.length >= bounds.branches
-        ? reachedBound("branches of all namespaces", "branches", others.length, bounds.branches)
-        : undefined
+  const { branches, branchesPerNamespace } = bounds
+  const here =
+    beside < branchesPerNamespace
+      ? undefined
+      : reachedBound(`branches of namespace ${namespace}`, "branchesPerNamespace", beside, branchesPerNamespace)
+  const everywhere =
+    others.length < branches
+      ? undefined
+      : reachedBound("branches of all namespaces", "branches", others.length, branches)
+  const problem = here ?? everywhere
   return problem === undefined
     ? undefined
     : `${problem.charAt(0).toUpperCase()}${problem.slice(1)}; stop one (mirrord db-branches stop), or ask an ` +

@@ -6,6 +6,7 @@
  */
 
 import * as Equal from "effect/Equal"
+import * as Order from "effect/Order"
 import type { ClusterName } from "./cluster-name.ts"
 import type { ConfigurationMistake, FleetConfiguration, MemberConfiguration } from "./configuration.ts"
 import type { ClusterAuth } from "./credentials/cluster-auth.ts"
@@ -26,9 +27,6 @@ export interface FleetDifference {
 
 type Members = Pick<FleetConfiguration, "members">
 
-const byName = <T>(nameOf: (item: T) => ClusterName) => {
-  return (a: T, b: T): number => (nameOf(a) < nameOf(b) ? -1 : nameOf(a) > nameOf(b) ? 1 : 0)
-}
 /** Whether the credentials are in the kubeconfig that the cluster was found by. */
 const isFound = ({ _tag }: ClusterAuth): boolean => _tag === "Kubeconfig"
 const memberName = ({ name }: MemberConfiguration): ClusterName => name
@@ -48,12 +46,13 @@ export const difference = (before: Members, after: Members): FleetDifference => 
     )
   }
   const stays = changed.filter((member) => !isNew(member))
-  const sorted = (members: ReadonlyArray<MemberConfiguration>) => members.toSorted(byName(memberName))
+  const sorted = (members: ReadonlyArray<MemberConfiguration>) =>
+    members.toSorted(Order.mapInput(Order.String, memberName))
   return {
     engage: sorted(changed.filter(isNew)),
     reauthenticate: sorted(stays.filter(hasOtherAuth)),
     reengage: sorted(stays.filter((member) => !hasOtherAuth(member))),
-    disengage: [...known.keys()].filter((name) => !wanted.has(name)).toSorted(byName((name) => name))
+    disengage: [...known.keys()].filter((name) => !wanted.has(name)).toSorted(Order.String)
   }
 }
 

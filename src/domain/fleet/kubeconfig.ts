@@ -101,20 +101,18 @@ const credentialsOf = (user: JsonObject): Result.Result<KubeconfigCredentials, s
     return { _tag: "BearerToken", token: Redacted.make(text) } as const
   })
 
+const cure = "write the output of `kubectl config view --raw --minify`"
+
 const valueOf = (document: ConfigurationDocument): Result.Result<JsonObject, string> => {
   if (document._tag === "Parsed") {
     const config = asObject(document.value)
     return config["clusters"] === undefined
-      ? Result.fail("it is no kubeconfig: it has no clusters; write the output of `kubectl config view --raw --minify`")
+      ? Result.fail(`it is no kubeconfig: it has no clusters; ${cure}`)
       : Result.succeed(config)
   }
-  const why =
-    document._tag === "Absent"
-      ? "it is empty"
-      : document._tag === "NotYaml"
-        ? `it is no YAML: ${document.reason}`
-        : `it cannot be read: ${document.reason}`
-  return Result.fail(`${why}; write the output of \`kubectl config view --raw --minify\``)
+  if (document._tag === "Absent") return Result.fail(`it is empty; ${cure}`)
+  const what = document._tag === "NotYaml" ? "is no YAML" : "cannot be read"
+  return Result.fail(`it ${what}: ${document.reason}; ${cure}`)
 }
 
 /** The address and the CA of a `cluster` as kubeconfigs and ClusterProfiles have it; the failure is a clause. */

@@ -5,6 +5,7 @@
  * (parse-members.ts).
  */
 
+import * as Order from "effect/Order"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { asObject, isObject, type JsonObject } from "../json.ts"
@@ -275,6 +276,6 @@ export const parseFleetConfiguration = (
 
   const mistakes = [...inPrimary.mistakes, ...inClusters.mistakes]
   if (mistakes.length > 0) return Result.fail(mistakes)
-  const members = entries.map(({ member }) => member).sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+  const members = entries.map(({ member }) => member).sort(Order.mapInput(Order.String, ({ name }) => name))
   return Result.succeed({ ...primary, defaultCluster, members })
 }

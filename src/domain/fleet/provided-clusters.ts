@@ -5,6 +5,7 @@
  * Not here: finding them (app/fleet/cluster-providers.ts).
  */
 
+import * as Order from "effect/Order"
 import type { AccessProvider } from "./access-providers.ts"
 import {
   clusterName,
@@ -65,6 +66,8 @@ export interface ProvidedFleet {
 /** The clusters that have a name already, by their slugs. */
 type Taken = Map<string, { readonly name: ClusterName; readonly from: string }>
 
+const byName = Order.mapInput(Order.String, ({ name }: { readonly name: string }) => name)
+
 /** Why a cluster cannot have its name; a clause. */
 const nameProblem = (name: string, taken: Taken, sha256Hex: Sha256Hex): string | undefined => {
   const problem = clusterNameProblem(name)
@@ -90,13 +93,13 @@ export const withProvided = (
   for (const { name } of configured.members) take(name, "the configuration")
   const members = [...configured.members]
   const refused: Array<string> = []
-  for (const { from, member, name } of provided.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))) {
+  for (const { from, member, name } of provided.toSorted(byName)) {
     const problem = nameProblem(name, taken, sha256Hex)
     if (problem === undefined) {
       members.push({ ...member, name: clusterName(name) })
       take(clusterName(name), from)
     } else refused.push(`Cluster ${name} of ${from} is not used: ${problem}.`)
   }
-  members.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+  members.sort(byName)
   return { configuration: { ...configured, members }, refused }
 }

@@ -4,6 +4,7 @@
  * Not here: the state of these clusters (health.ts).
  */
 
+import * as Order from "effect/Order"
 import type { ClusterName } from "./cluster-name.ts"
 import type { FleetConfiguration, MemberConfiguration } from "./configuration.ts"
 
@@ -43,7 +44,7 @@ export const workloadClusters = (fleet: FleetConfiguration): ReadonlyArray<Workl
   const own = fleet.managementOnly ? [] : [{ name: fleet.clusterName, member: undefined }]
   return [...own, ...fleet.members.map((member) => ({ name: member.name, member }))]
     .map(({ name, member }) => ({ name, isDefault: name === fleet.defaultCluster, member }))
-    .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+    .sort(Order.mapInput(Order.String, ({ name }) => name))
 }
 
 /** Why this primary cannot serve any session, one sentence each, for `/readyz`. Empty: it can. */

@@ -152,7 +152,8 @@ const isOpen = (use: FileUse): boolean => use === "OpenToWrite" || use === "Open
 const errorFor = (how: KeptFile["how"], use: FileUse): ResponseError | undefined => {
   switch (how) {
     case "local":
-      return isOpen(use) ? { _tag: "OpenLocal" } : isChange(use) ? mayNot : undefined
+      if (isOpen(use)) return { _tag: "OpenLocal" }
+      return isChange(use) ? mayNot : undefined
     case "not found":
       return notThere
     case "read-only":

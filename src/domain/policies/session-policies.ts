@@ -4,6 +4,7 @@
  * Not here: reading them (app/policies), and enforcing them on messages (policing.ts).
  */
 
+import * as Order from "effect/Order"
 import { quotation } from "../clean-text.ts"
 import type { PolicyRules } from "./policy-rules.ts"
 import { appliesTo, needsLineage, type PolicySubject, readPathPattern } from "./target-pattern.ts"
@@ -45,7 +46,7 @@ export interface SessionPolicies {
   readonly text: string
 }
 
-const byText = (a: PolicyRules, b: PolicyRules): number => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0)
+const byText = Order.mapInput(Order.String, ({ text }: PolicyRules) => text)
 
 /**
  * The policies that apply to a target, with those that always hold for it, or for agents of its kind. For a session on

@@ -23,8 +23,12 @@ export const tooManyItems = (items: number, at: number): Failure =>
   new Failure("TooLarge", at, `a message of at least ${items} items; at most ${maxItems} are taken`)
 
 /** Bytes that follow a varint marker. */
-export const varintTail = (first: number): number =>
-  first < 0xfb ? 0 : first === 0xfb ? 2 : first === 0xfc ? 4 : first === 0xfd ? 8 : 16
+export const varintTail = (first: number): number => {
+  if (first < 0xfb) return 0
+  if (first === 0xfb) return 2
+  if (first === 0xfc) return 4
+  return first === 0xfd ? 8 : 16
+}
 
 /**
  * Reads bincode primitives from the front of a buffer. Throws {@link Failure}; `endOfBuffer` when bytes are missing.

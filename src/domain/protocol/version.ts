@@ -3,6 +3,8 @@
  * `>=x.y.z` of upstream's semver crate, which no pre-release ever meets.
  */
 
+import * as Order from "effect/Order"
+
 /** The version that this project speaks: mirrord-protocol of mirrord 3.250.0. */
 export const protocolVersion = "1.29.0"
 
@@ -54,15 +56,18 @@ const split = (version: string): Parts => {
   }
 }
 
-const order = <T>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0)
+/** Numeric identifiers by value and before words. */
+const compareIdentifier = (a: string, b: string): number => {
+  const [isNumericA, isNumericB] = [/^\d+$/.test(a), /^\d+$/.test(b)]
+  if (isNumericA && isNumericB) return Order.BigInt(BigInt(a), BigInt(b))
+  if (isNumericA !== isNumericB) return isNumericA ? -1 : 1
+  return Order.String(a, b)
+}
 
-/** Numeric identifiers by value and before words; fewer before more. */
+/** One after the other; fewer before more. */
 const compareIdentifiers = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): number => {
   for (let i = 0; i < Math.min(a.length, b.length); i++) {
-    const [x, y] = [a[i] ?? "", b[i] ?? ""]
-    const [numericX, numericY] = [/^\d+$/.test(x), /^\d+$/.test(y)]
-    const result =
-      numericX && numericY ? order(BigInt(x), BigInt(y)) : numericX !== numericY ? (numericX ? -1 : 1) : order(x, y)
+    const result = compareIdentifier(a[i] ?? "", b[i] ?? "")
     if (result !== 0) return result
   }
   return a.length - b.length
@@ -72,7 +77,7 @@ const compareIdentifiers = (a: ReadonlyArray<string>, b: ReadonlyArray<string>):
 export const compareVersions = (a: string, b: string): number => {
   const [x, y] = [split(a), split(b)]
   for (let i = 0; i < 3; i++) {
-    const result = order(x.numbers[i] ?? 0n, y.numbers[i] ?? 0n)
+    const result = Order.BigInt(x.numbers[i] ?? 0n, y.numbers[i] ?? 0n)
     if (result !== 0) return result
   }
   if (x.pre.length === 0 || y.pre.length === 0) {

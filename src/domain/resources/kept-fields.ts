@@ -84,7 +84,8 @@ const keepOfObjects = ({ indexSignatures, propertySignatures }: SchemaAST.Object
 /** Of several alternatives that are no scalars, all is kept. */
 const keepOfUnion = ({ types }: SchemaAST.Union): Keep => {
   const [first, second] = types.map(keepOf).filter((keep) => keep !== scalar)
-  return first === undefined ? scalar : second === undefined ? (value) => (value === null ? null : first(value)) : whole
+  if (first === undefined) return scalar
+  return second === undefined ? (value) => (value === null ? null : first(value)) : whole
 }
 
 const keepOf = (ast: SchemaAST.AST): Keep => {

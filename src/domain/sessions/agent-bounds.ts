@@ -41,12 +41,15 @@ export const agentsWithinBounds = (
   const granted = new Set<string>()
   let message: string | undefined
   for (const agent of wanted.agents) {
-    const problem =
-      !own.has(agent) && own.size >= bounds.agentsPerUser
-        ? reachedBound(`agents of ${userText(wanted.user)}`, "agentsPerUser", own.size, bounds.agentsPerUser)
-        : !all.has(agent) && all.size >= bounds.agents
-          ? reachedBound("agents of all users", "agents", all.size, bounds.agents)
-          : undefined
+    const ofUser =
+      own.has(agent) || own.size < bounds.agentsPerUser
+        ? undefined
+        : reachedBound(`agents of ${userText(wanted.user)}`, "agentsPerUser", own.size, bounds.agentsPerUser)
+    const ofAll =
+      all.has(agent) || all.size < bounds.agents
+        ? undefined
+        : reachedBound("agents of all users", "agents", all.size, bounds.agents)
+    const problem = ofUser ?? ofAll
     message ??= problem
     if (problem !== undefined) continue
     granted.add(agent)

@@ -58,12 +58,17 @@ const lengthProblem = (text: string): string | undefined => {
   return bytes <= textLimits.parameter ? undefined : `it has ${bytes} bytes, at most ${textLimits.parameter} are taken`
 }
 
+/** Texts that stand for values of another type. */
+const words: ReadonlyMap<string, boolean> = new Map([
+  ["true", true],
+  ["false", false]
+])
+
 const decodeValue = (name: ConnectParameterName, text: string): Result.Result<unknown, string> => {
   const { encoding, schema, meaning } = connectParameters[name]
   const tooLong = encoding === "text" ? lengthProblem(text) : undefined
   if (tooLong !== undefined) return Result.fail(tooLong)
-  const raw =
-    encoding === "json" ? parseJson(text) : Result.succeed(text === "true" ? true : text === "false" ? false : text)
+  const raw = encoding === "json" ? parseJson(text) : Result.succeed(words.get(text) ?? text)
   if (Result.isFailure(raw)) return Result.fail(`${raw.failure}; it must be ${meaning}`)
   const value = encoding === "text" ? text : raw.success
   return Result.mapError(Schema.decodeUnknownResult(schema)(value), (error) => {

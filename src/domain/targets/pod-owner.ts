@@ -71,8 +71,8 @@ export const ownPods = <P extends { readonly metadata: Owned }>(
   const [owned, free, others]: [Array<P>, Array<P>, Array<P>] = [[], [], []]
   for (const pod of found) {
     const owners = ownersOf(pod.metadata)
-    const isOwned = owners.some(isOfOurs)
-    ;(owners.length === 0 ? free : isOwned ? owned : others).push(pod)
+    const ofOwned = owners.some(isOfOurs) ? owned : others
+    ;(owners.length === 0 ? free : ofOwned).push(pod)
   }
   return { pods: [...owned, ...free], others }
 }

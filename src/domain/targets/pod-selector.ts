@@ -5,6 +5,7 @@
  * usable (pod-choice.ts).
  */
 
+import * as Order from "effect/Order"
 import * as Result from "effect/Result"
 import type { Pod, Service, Workload } from "../resources/core-kinds.ts"
 import type { LabelRequirements } from "./label-requirements.ts"
@@ -27,7 +28,7 @@ export type WorkloadSelector =
 /** The query parameter `labelSelector`: terms `k=v`, joined by commas, sorted by key. */
 export const labelSelectorText = (labels: PodLabels): string =>
   Object.entries(labels)
-    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    .sort(Order.mapInput(Order.String, ([key]) => key))
     .map(([key, value]) => `${key}=${value}`)
     .join(",")
 

@@ -4,6 +4,7 @@
  * Not here: whether such a target exists in a cluster.
  */
 
+import * as Order from "effect/Order"
 import * as Result from "effect/Result"
 import { cleanText, quoted, textLimits } from "../clean-text.ts"
 import { labelSelectorText } from "./pod-selector.ts"
@@ -107,7 +108,7 @@ const labelTarget = (found: string, text: string): Result.Result<Target, TargetP
 }
 
 const sortedByKey = (labels: ReadonlyArray<readonly [string, string]>): Readonly<Record<string, string>> =>
-  Object.fromEntries([...labels].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
+  Object.fromEntries(labels.toSorted(Order.mapInput(Order.String, ([key]) => key)))
 
 /**
  * Reads a target path as in the user's configuration: `deployment/foo`, `deploy/foo`, `pod/x/container/y`,

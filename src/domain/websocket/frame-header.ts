@@ -71,7 +71,7 @@ export class FrameHeader {
     const second = bytes[at + 1] ?? 0
     const short = second & 127
     this.isMasked = second >= 128
-    const lengthSize = short < 126 ? 0 : short === 126 ? 2 : 8
+    const lengthSize = lengthSizeOf(short)
     this.size = 2 + lengthSize + (second >= 128 ? 4 : 0)
     if (end - at < this.size) return false
     if (lengthSize === 0) {
@@ -92,6 +92,12 @@ export class FrameHeader {
       this.isLengthSound = high < 0x8000_0000 && this.length >= 0x1_0000
     }
   }
+}
+
+/** Bytes of a length that the seven bits of the second byte do not hold. */
+const lengthSizeOf = (short: number): number => {
+  if (short < 126) return 0
+  return short === 126 ? 2 : 8
 }
 
 const refuse = (text: string): Violation => ({ code: 1002, text })

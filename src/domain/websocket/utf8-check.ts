@@ -23,7 +23,8 @@ const secondBounds = (first: number): readonly [low: number, high: number] => {
 const followers = (first: number): number => {
   if (first < 0x80) return 0
   if (first < 0xc2 || first > 0xf4) return -1
-  return first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3
+  if (first < 0xe0) return 1
+  return first < 0xf0 ? 2 : 3
 }
 
 export class Utf8Check {

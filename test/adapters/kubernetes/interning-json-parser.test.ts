@@ -101,12 +101,11 @@ describe("the interning parser", () => {
   it.each(kinds)("reads what the platform's parser reads, but for managed fields (%s)", (kind) => {
     const parse = parser()
     // An event or a list of what may be one, or anything at all.
-    const shape =
-      kind === "object"
-        ? json
-        : kind === "event"
-          ? json.map((object): Json => ({ type: "ADDED", object }))
-          : fc.array(json, { maxLength: 4 }).map((items): Json => ({ kind: "List", items }))
+    const shape = {
+      object: json,
+      event: json.map((object): Json => ({ type: "ADDED", object })),
+      list: fc.array(json, { maxLength: 4 }).map((items): Json => ({ kind: "List", items }))
+    }[kind]
     fc.assert(
       fc.property(fc.oneof(json, shape), fc.constantFrom(0, 1), fc.boolean(), (value, indent, escapes) => {
         const given = rewritten(value, indent, escapes && !JSON.stringify(value).includes("\\\\"))

@@ -73,7 +73,8 @@ const written = ({ isMasked, key, messages }: Written) => {
         expected.push(`control ${opcode} ${hexOf(payload)}`)
       }
       const payload = isText ? given.payload.map((byte) => byte & 127) : given.payload
-      frames.push({ opcode: index > 0 ? 0 : isText ? 1 : 2, fin: index === parts.length - 1, payload })
+      const first = isText ? 1 : 2
+      frames.push({ opcode: index > 0 ? 0 : first, fin: index === parts.length - 1, payload })
     }
     expected.push(isText ? "text" : `message ${digest(Buffer.concat(parts.map(({ payload }) => payload)))}`)
   }

@@ -13,12 +13,8 @@ const authority = makeUserAuthority(now, serial)
 
 const tlv = (tag: number, ...parts: ReadonlyArray<Buffer>): Buffer => {
   const body = Buffer.concat(parts)
-  const length =
-    body.length < 128
-      ? [body.length]
-      : body.length < 256
-        ? [0x81, body.length]
-        : [0x82, body.length >> 8, body.length & 0xff]
+  const long = body.length < 256 ? [0x81, body.length] : [0x82, body.length >> 8, body.length & 0xff]
+  const length = body.length < 128 ? [body.length] : long
   return Buffer.concat([Buffer.from([tag, ...length]), body])
 }
 const hex = (text: string): Buffer => Buffer.from(text, "hex")

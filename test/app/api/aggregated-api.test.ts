@@ -119,12 +119,11 @@ const start = async (options: StartOptions = {}) => {
     target: (namespace, name) => Effect.sync(() => (fake.seen.push(["target", namespace, name]), { kind: "Target" })),
     portLocks: (namespace, name) => Effect.sync(() => (fake.seen.push(["locks", namespace, name]), { kind: "Target" })),
     watchInterceptions: ({ user }, key) => Effect.succeed(Stream.make(`data: ${user}\n\n`, `data: ${key}\n\n`)),
-    deleteSession: (reference, caller) =>
-      reference === "boom"
-        ? Effect.die(new Error("secret detail"))
-        : reference === "missing"
-          ? Effect.fail(notFound("There is no session missing."))
-          : Effect.sync(() => void fake.seen.push(["delete", reference, caller.user])),
+    deleteSession: (reference, caller) => {
+      if (reference === "boom") return Effect.die(new Error("secret detail"))
+      if (reference === "missing") return Effect.fail(notFound("There is no session missing."))
+      return Effect.sync(() => void fake.seen.push(["delete", reference, caller.user]))
+    },
     deleteSessions: (which, { user }, namespace) =>
       Effect.sync(() => (fake.seen.push(["delete", which, user, ...(namespace === undefined ? [] : [namespace])]), 3)),
     createCopyTarget: ({ caller, certificate, namespace }) =>

@@ -147,9 +147,8 @@ describe("the kernel of controllers", () => {
   })
 
   it.effect("takes a defect and an interruption inside a reconcile for failures: the key lives on", function* () {
-    const { enqueue, times } = yield* noted((_key, run) =>
-      run === 1 ? Effect.die(new Error("bug")) : run === 2 ? Effect.interrupt : Effect.succeed(undefined)
-    )
+    const failures = [Effect.die(new Error("bug")), Effect.interrupt]
+    const { enqueue, times } = yield* noted((_key, run) => failures[run - 1] ?? Effect.succeed(undefined))
     enqueue("a")
     yield* TestClock.adjust("1 minute")
     expect(times()).toHaveLength(3)

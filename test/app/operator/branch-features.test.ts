@@ -27,7 +27,7 @@ const told = Effect.fnUntraced(function* ({ operator }: MemoryCluster) {
 const started = Effect.fnUntraced(function* (engines: { primary: BranchSettings; a: BranchSettings }) {
   const world = yield* memoryWorld(
     {},
-    { branchSettingsOf: (name) => (name === "primary" ? engines.primary : name === "a" ? engines.a : {}) }
+    { branchSettingsOf: (name) => (name === "primary" || name === "a" ? engines[name] : {}) }
   )
   const member = world.members.get("a") ?? (yield* Effect.die("no cluster a"))
   return { ...world, member }

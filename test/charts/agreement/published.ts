@@ -25,9 +25,11 @@ const isSet = (value: unknown): boolean =>
  */
 export const publishedFiles = (multiCluster: MultiCluster): Parameters<typeof parseFleetConfiguration>[0] => {
   const seconds = (value: unknown): unknown =>
-    typeof value === "string" && /^[1-9]\d*$/u.test(value) ? Number(value) : value === "" || value === "0" ? 0 : value
-  const truth = (value: unknown): unknown =>
-    value === "true" ? true : value === "false" || value === "" || value === null ? false : value
+    typeof value === "string" && /^(0|[1-9]\d*)?$/u.test(value) ? Number(value) : value
+  const truth = (value: unknown): unknown => {
+    if (value === "true") return true
+    return value === "false" || value === "" || value === null ? false : value
+  }
   const entries = Object.entries(multiCluster.clusters).map(([name, cluster]) => ({
     name,
     server: quoted(cluster["server"]),

@@ -73,7 +73,7 @@ describe("a row filter", () => {
         expect(outside).not.toMatch(form === "PostgreSQL" ? /[;'"\\$]|--|\/\*/u : /[;'"`#\\$]|--|\/\*/u)
         let depth = 0
         for (const sign of outside) {
-          depth += sign === "(" ? 1 : sign === ")" ? -1 : 0
+          depth += Number(sign === "(") - Number(sign === ")")
           expect(depth).toBeGreaterThanOrEqual(0)
         }
         expect(depth).toBe(0)

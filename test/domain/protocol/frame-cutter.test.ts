@@ -202,12 +202,11 @@ describe("work", () => {
     for (let length = size; length < message.length; length += size) {
       const there = length
       const soFar = new Proxy(counting, {
-        get: (target, property) =>
-          property === "length"
-            ? there
-            : typeof property === "string" && Number(property) >= there
-              ? undefined
-              : Reflect.get(target, property, target)
+        get: (target, property) => {
+          if (property === "length") return there
+          const isLater = typeof property === "string" && Number(property) >= there
+          return isLater ? undefined : Reflect.get(target, property, target)
+        }
       })
       expect(walker.advance(soFar)._tag).toBe("More")
     }

@@ -125,12 +125,9 @@ describe("ports of one agent over all sessions", () => {
           }
           for (const each of [80, 81]) {
             const given = agent.steals.get(each)
-            const expected =
-              given === undefined
-                ? []
-                : given._tag === "Unfiltered"
-                  ? [[clients[given.client]?.connection, "whole"]]
-                  : [...given.clients.keys()].map((id) => [clients[id]?.connection, "filtered"])
+            const whole = given?._tag === "Unfiltered" ? [[clients[given.client]?.connection, "whole"]] : []
+            const filtered = given?._tag === "Filtered" ? [...given.clients.keys()] : []
+            const expected = [...whole, ...filtered.map((id) => [clients[id]?.connection, "filtered"])]
             expect(holders(locks, each)).toEqual(Object.fromEntries(expected))
           }
         }

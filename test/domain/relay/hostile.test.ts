@@ -79,15 +79,10 @@ const frozen = <T>(value: T, seen = new Set<unknown>()): T => {
 
 /** A picture of a state for comparison: maps and sets included. */
 const picture = (state: unknown): string =>
-  JSON.stringify(state, (_, value: unknown) =>
-    typeof value === "bigint"
-      ? `${value}n`
-      : value instanceof Map
-        ? [...value]
-        : value instanceof Set
-          ? [...value]
-          : value
-  )
+  JSON.stringify(state, (_, value: unknown) => {
+    if (typeof value === "bigint") return `${value}n`
+    return value instanceof Map || value instanceof Set ? [...value] : value
+  })
 
 describe("wire.md §10.7: no input of any content", () => {
   it("makes a step throw, schedule in the past, or send anything but whole messages", () => {

@@ -42,9 +42,10 @@ const session = (key: string | undefined): Scenario => {
 /** The message with other headers in place of {@link others}, and any id. */
 const withHeaders = (message: DaemonTcp, headers: Headers): unknown =>
   JSON.parse(
-    JSON.stringify(message, (name, value: unknown) =>
-      name === "headers" ? headers : name === "connectionId" ? "any" : value
-    )
+    JSON.stringify(message, (name, value: unknown) => {
+      if (name === "headers") return headers
+      return name === "connectionId" ? "any" : value
+    })
   )
 
 describe("the key of a session in its requests", () => {

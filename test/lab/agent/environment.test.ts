@@ -33,9 +33,8 @@ describe("matchesWildcard", () => {
     const letter = fc.constantFrom("a", "b", "*", "?")
     fc.assert(
       fc.property(fc.array(letter), fc.array(fc.constantFrom("a", "b")), (pattern, text) => {
-        const expression = new RegExp(
-          `^${pattern.map((char) => (char === "*" ? ".*" : char === "?" ? "." : char)).join("")}$`
-        )
+        const signs: Readonly<Record<string, string>> = { "*": ".*", "?": "." }
+        const expression = new RegExp(`^${pattern.map((char) => signs[char] ?? char).join("")}$`)
         expect(matchesWildcard(pattern.join(""), text.join(""))).toBe(expression.test(text.join("")))
       })
     )

@@ -51,7 +51,8 @@ const outcome = (client: Driver): string => {
   const events = client.takeEvents()
   const [event] = events
   if (events.length !== 1 || event === undefined) return `${events.length} events`
-  return event._tag === "Subscribed" ? event.result._tag : event._tag === "Ignored" ? "ignored" : event._tag
+  if (event._tag === "Subscribed") return event.result._tag
+  return event._tag === "Ignored" ? "ignored" : event._tag
 }
 
 describe("wire.md §6.9: subscription results", () => {

@@ -114,8 +114,8 @@ export class ApiClient {
   async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
     const req = this.open(method, path, options)
     const answered = once(req, "response")
-    const sent =
-      options.body === undefined ? "" : typeof options.body === "string" ? options.body : JSON.stringify(options.body)
+    const { body = "" } = options
+    const sent = typeof body === "string" ? body : JSON.stringify(body)
     // Node sets no Content-Length for a DELETE.
     req.setHeader("Content-Length", Buffer.byteLength(sent))
     req.end(sent)

@@ -31,13 +31,10 @@ const preview = Effect.fnUntraced(function* (
   options: CleanupOptions
 ): Effect.fn.Return<ReadonlyArray<string>, never, Scope.Scope> {
   const { planned, problems } = yield* previewCleanup(yield* makeKubeApi(config, "local"), options)
-  const lines =
-    planned.length === 0
-      ? problems.length === 0
-        ? [`There is nothing to end in ${placeOf(config)}.`]
-        : []
-      : [`Nothing was ended in ${placeOf(config)}. --apply does this:`, ...planned.map((doing) => `  ${doing}`)]
-  lines.forEach(printed)
+  if (planned.length > 0) {
+    printed(`Nothing was ended in ${placeOf(config)}. --apply does this:`)
+    planned.forEach((doing) => printed(`  ${doing}`))
+  } else if (problems.length === 0) printed(`There is nothing to end in ${placeOf(config)}.`)
   return problems
 })
 

@@ -42,13 +42,13 @@ const needed = (namespace: string): string =>
 
 /** An error, with the cluster in front, because there may be several. */
 const problemOf = ({ name }: ReadableCluster, namespace: string, error: KubeError, object: string): Unanswered => {
-  const { fix, message } =
-    error.reason === "Forbidden"
-      ? { message: `You may not ${object} in namespace ${namespace}.`, fix: needed(namespace) }
-      : error.reason === "Invalid"
-        ? { message: `There is no such log: ${error.detail}.`, fix: "Look at the pod: kubectl describe pod." }
-        : unanswered(error, "pods")
-  return { message: `${name}: ${message}`, fix }
+  const problem = (message: string, fix: string): Unanswered => ({ message: `${name}: ${message}`, fix })
+  if (error.reason === "Forbidden")
+    return problem(`You may not ${object} in namespace ${namespace}.`, needed(namespace))
+  if (error.reason === "Invalid")
+    return problem(`There is no such log: ${error.detail}.`, "Look at the pod: kubectl describe pod.")
+  const { fix, message } = unanswered(error, "pods")
+  return problem(message, fix)
 }
 
 /** The operator's container: others may have been put beside it. */
@@ -140,7 +140,8 @@ export class OperatorLogs {
     const { api } = this.#cluster
     return Stream.suspend(() => {
       const read = this.#read.get(name) ?? logStart
-      const since = read === logStart ? (sinceSeconds === undefined ? {} : { sinceSeconds }) : { sinceTime: read.at }
+      const wanted = sinceSeconds === undefined ? {} : { sinceSeconds }
+      const since = read === logStart ? wanted : { sinceTime: read.at }
       return api.podLog(namespace, name, { container: containerOf(pod), follow, previous, ...since }).pipe(
         Stream.mapAccum(
           () => readOn(read),

@@ -18,6 +18,7 @@ import { ownerLabel, parentFinalizer, parentName, traceparentAnnotation } from "
 import type { SessionId } from "../../../domain/sessions/session-id.ts"
 import { parentSpec } from "../../../domain/sessions/session-spec.ts"
 import { parseTargetName } from "../../../domain/targets/target-path.ts"
+import type { Target } from "../../../domain/targets/target.ts"
 import { traceparentOf } from "../../../domain/tracing/traceparent.ts"
 import { askedBy } from "../../api/asked-by.ts"
 import type { AcceptedConnection, ConnectRequest } from "../../api/operator-facade.ts"
@@ -92,6 +93,12 @@ const checkRequest = (
   return Effect.void
 }
 
+/** The containers that a target may mean; `undefined` if it may be any. */
+const containersOf = (target: Target): ReadonlyArray<string> | undefined => {
+  if (target._tag === "Targetless") return []
+  return target.container === undefined ? undefined : [target.container]
+}
+
 /** The limits that this cluster sets for the session as a whole, for whichever container it may use. */
 const limitsOf = (
   { limits, manager }: PrimarySessionsOptions,
@@ -101,9 +108,7 @@ const limitsOf = (
     const target = yield* Effect.fromResult(
       Result.mapError(parseTargetName(named, values.label_target), ({ message }) => badRequest(message))
     )
-    const container = target._tag === "Targetless" ? undefined : target.container
-    const isAny = target._tag !== "Targetless" && container === undefined
-    const containers = isAny ? undefined : container === undefined ? [] : [container]
+    const containers = containersOf(target)
     // A session that has begun knows what its copy does, also while the copy's cluster is away.
     const copy = copyTarget && { ...copyTarget, ...manager.parent(name)?.spec.copyTarget }
     return yield* limits({ namespace, target, containers, profile: values.profile, copy })

@@ -48,12 +48,11 @@ export const clickhouse: Dialect = {
   userId: 101,
   programs: "clickhouse",
   parts: "Tables",
-  partProblem: ({ filter, name }) =>
-    backtickedName(name) === undefined
-      ? "has no name of a table: it must be like orders or `Odd.Name`, without its database"
-      : filter === undefined
-        ? undefined
-        : filterProblem(filter, "ClickHouse"),
+  partProblem: ({ filter, name }) => {
+    if (backtickedName(name) === undefined)
+      return "has no name of a table: it must be like orders or `Odd.Name`, without its database"
+    return filter === undefined ? undefined : filterProblem(filter, "ClickHouse")
+  },
   partName: (name) => backtickedName(name) ?? name,
   dumpArgumentProblem: () => "and there is no dump program to take it",
   dumpArguments: []

@@ -57,12 +57,11 @@ export const mysqlDialect = {
   userId: 999,
   programs: "mysql",
   parts: "Tables",
-  partProblem: ({ filter, name }) =>
-    tableName(name) === undefined
-      ? "has no name of a table: it must be like orders or `Odd.Name`, without its database"
-      : filter === undefined
-        ? undefined
-        : filterProblem(filter, "MySQL"),
+  partProblem: ({ filter, name }) => {
+    if (tableName(name) === undefined)
+      return "has no name of a table: it must be like orders or `Odd.Name`, without its database"
+    return filter === undefined ? undefined : filterProblem(filter, "MySQL")
+  },
   partName: (name) => tableName(name) ?? name,
   dumpArgumentProblem: (argument) =>
     isServed(argument.split("=", 1)[0] ?? "")

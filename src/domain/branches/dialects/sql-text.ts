@@ -76,7 +76,8 @@ const readFilter = (filter: string, form: SqlForm): ReadonlyArray<FilterPiece> |
   for (let at = 0; at < filter.length;) {
     const piece = pieceAt(filter, at, form)
     if (typeof piece === "string") return piece
-    depth += piece.text === "(" ? 1 : piece.text === ")" ? -1 : 0
+    if (piece.text === "(") depth++
+    if (piece.text === ")") depth--
     if (depth < 0) return "has a filter with a closing parenthesis too many"
     at += piece.text.length
     if (!spaces.includes(piece.text)) pieces.push(piece)

@@ -13,10 +13,10 @@ const base64 = /^[A-Za-z0-9+/]+={0,2}$/u
 const mark = /^sha256:[0-9a-f]{64}:(none|\d{1,10})$/u
 
 /** The bytes that base64 stands for; `undefined` if it is none. */
-const bytesOf = (text: string): number | undefined =>
-  !base64.test(text) || text.length % 4 !== 0
-    ? undefined
-    : (text.length / 4) * 3 - (text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0)
+const bytesOf = (text: string): number | undefined => {
+  if (!base64.test(text) || text.length % 4 !== 0) return undefined
+  return (text.length / 4) * 3 - Number(text.endsWith("=")) - Number(text.endsWith("=="))
+}
 
 export const isArchiveMark = (archive: string): boolean => mark.test(archive)
 
@@ -27,7 +27,8 @@ export const archiveMark = (archive: string, sha256Hex: Sha256Hex): string =>
 /** Why an archive, or the archive of a mark, cannot be used; `undefined` if it can. */
 export const archiveProblem = (archive: string): string | undefined => {
   const [, told] = mark.exec(archive) ?? []
-  const bytes = told === undefined ? bytesOf(archive) : told === "none" ? undefined : Number(told)
+  const marked = told === "none" ? undefined : Number(told)
+  const bytes = told === undefined ? bytesOf(archive) : marked
   if (bytes === undefined) return "spec.migrations.archive is no base64; it must be a tar.gz of the files in base64."
   return bytes > maxArchive
     ? "spec.migrations.archive is longer than 1 MiB: have fewer files, or an image with them and their locations."

@@ -90,7 +90,8 @@ const refusals = (facts: LeaveFacts, fleet: FleetConfiguration, slug: string): R
   const pinned = pins.get(slug)
   const other = [...pins].find(([key, one]) => key !== slug && one === uid)?.[0]
   const isWrong = uid === own || other !== undefined || (pinned !== undefined && pinned !== uid)
-  const whose = uid === own ? "as that of the primary" : other === undefined ? `not ${pinned}` : `as that of ${other}`
+  const ofMember = other === undefined ? `not ${pinned}` : `as that of ${other}`
+  const whose = uid === own ? "as that of the primary" : ofMember
   return isWrong
     ? [
         `The context leads to another cluster than ${name}: the UID of its namespace kube-system is ${uid}, ` +

@@ -80,21 +80,21 @@ export const parentRow = ({ metadata, spec, status }: MirrordMultiClusterSession
   }
 }
 
+const childPhase = ({ metadata, status }: MirrordClusterSession): string => {
+  if (isDeleted(metadata.deletionTimestamp)) return "Terminating"
+  if ((status?.closed ?? undefined) !== undefined) return "Closed"
+  const ready = findCondition(status?.conditions ?? undefined, readyCondition)
+  return ready?.status === "True" ? "Ready" : "Pending"
+}
+
 /** A session in one cluster: a session of its own, or the child of a parent. */
-export const childRow = ({ metadata, spec, status }: MirrordClusterSession): SessionRow => {
+export const childRow = (session: MirrordClusterSession): SessionRow => {
+  const { metadata, spec, status } = session
   const closed = status?.closed ?? undefined
-  const isReady = findCondition(status?.conditions ?? undefined, readyCondition)?.status === "True"
-  const phase = isDeleted(metadata.deletionTimestamp)
-    ? "Terminating"
-    : closed !== undefined
-      ? "Closed"
-      : isReady
-        ? "Ready"
-        : "Pending"
   return {
     name: metadata.name,
     kind: "MirrordClusterSession",
-    phase,
+    phase: childPhase(session),
     namespace: spec.namespace,
     target: targetText(spec.target, "unknown"),
     user: userText(spec.owner),

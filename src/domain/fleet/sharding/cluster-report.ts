@@ -114,7 +114,7 @@ export const readReport = (text: string, now: number): ClusterReport | undefined
 /** The parts of a report whose change is news; the time of the last check is none. */
 export const reportNews = ({ isUsable, server, since, state, unreadableSince }: ClusterReport): string => {
   const known = state._tag === "Connected" ? { operator: state.operator, failedChecks: state.failedChecks } : {}
-  const reason =
-    state._tag === "Lost" ? state.reason.message : state._tag === "Connecting" ? state.reason._tag : undefined
+  const connecting = state._tag === "Connecting" ? state.reason._tag : undefined
+  const reason = state._tag === "Lost" ? state.reason.message : connecting
   return JSON.stringify([server, state._tag, since, isUsable, unreadableSince, known, reason])
 }

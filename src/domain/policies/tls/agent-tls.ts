@@ -4,6 +4,7 @@
  * Not here: reading the objects (tls-steal-rules.ts).
  */
 
+import * as Order from "effect/Order"
 import * as Result from "effect/Result"
 import { appliesTo, needsLineage, type PolicySubject } from "../target-pattern.ts"
 import type { PortTls, TlsStealRules } from "./tls-steal-rules.ts"
@@ -17,10 +18,10 @@ export interface AgentTls {
 }
 
 /** Objects of a namespace come before those of the cluster, and then the name decides. */
-const byPrecedence = (a: TlsStealRules, b: TlsStealRules): number => {
-  const byScope = Number(a.target.namespace === undefined) - Number(b.target.namespace === undefined)
-  return byScope === 0 ? (a.title < b.title ? -1 : a.title > b.title ? 1 : 0) : byScope
-}
+const byPrecedence: Order.Order<TlsStealRules> = Order.combine(
+  Order.mapInput(Order.Boolean, ({ target }) => target.namespace === undefined),
+  Order.mapInput(Order.String, ({ title }) => title)
+)
 
 /**
  * The TLS ports of the agent beside a container. Objects that apply are merged; of two entries for one port the first
@@ -59,5 +60,7 @@ export type AgentOwner = "Asking" | "Alive" | "Gone"
  * life. A session keeps the agent that it has. An agent that no other session uses is replaced. Otherwise the session
  * has to wait, since the agent's end would cut the others' connections.
  */
-export const otherTls = (owners: ReadonlyArray<AgentOwner>): "Keep" | "Replace" | "Refuse" =>
-  owners.includes("Asking") ? "Keep" : owners.includes("Alive") ? "Refuse" : "Replace"
+export const otherTls = (owners: ReadonlyArray<AgentOwner>): "Keep" | "Replace" | "Refuse" => {
+  if (owners.includes("Asking")) return "Keep"
+  return owners.includes("Alive") ? "Refuse" : "Replace"
+}

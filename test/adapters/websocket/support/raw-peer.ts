@@ -42,11 +42,11 @@ const decodeFrame = (bytes: Buffer): { readonly frame: SeenFrame; readonly used:
   const [first, second] = [bytes[0], bytes[1]]
   if (first === undefined || second === undefined) return undefined
   const short = second & 127
-  const extra = short < 126 ? 0 : short === 126 ? 2 : 8
+  const extra = [0, 2, 8][Math.max(0, short - 125)] ?? 0
   const isMasked = second >= 128
   const head = 2 + extra + (isMasked ? 4 : 0)
   if (bytes.length < head) return undefined
-  const length = extra === 0 ? short : extra === 2 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2))
+  const length = extra === 0 ? short : Number(`0x${bytes.toString("hex", 2, 2 + extra)}`)
   if (bytes.length < head + length) return undefined
   const payload = Buffer.from(bytes.subarray(head, head + length))
   if (isMasked) for (let i = 0; i < length; i++) payload[i] = (payload[i] ?? 0) ^ (bytes[head - 4 + (i & 3)] ?? 0)

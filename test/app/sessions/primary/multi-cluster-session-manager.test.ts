@@ -471,8 +471,10 @@ describe("a primary that is killed", () => {
       yield* fleet.startMembers()
       let writes = 0
       let answer: "kept" | "lost" = "kept"
-      const kill = () =>
-        writes === killAt ? (answer === "lost" ? Effect.fail(refusedBy("Unreachable")) : Effect.never) : Effect.void
+      const kill = () => {
+        if (writes !== killAt) return Effect.void
+        return answer === "lost" ? Effect.fail(refusedBy("Unreachable")) : Effect.never
+      }
       const count = ({
         name,
         subresource,

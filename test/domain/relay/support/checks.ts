@@ -76,8 +76,10 @@ const statefulTags: ReadonlySet<ClientMessage["_tag"]> = new Set([
 export const isStateful = (message: ClientMessage): boolean => statefulTags.has(message._tag)
 
 /** The FIFO of the client that a stateful message travels in (wire.md §6.15). */
-export const fifoOf = (message: ClientMessage): "files" | "simple" | "outgoing" =>
-  message._tag === "FileRequest" ? "files" : message._tag.endsWith("Outgoing") ? "outgoing" : "simple"
+export const fifoOf = ({ _tag }: ClientMessage): "files" | "simple" | "outgoing" => {
+  if (_tag === "FileRequest") return "files"
+  return _tag.endsWith("Outgoing") ? "outgoing" : "simple"
+}
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 

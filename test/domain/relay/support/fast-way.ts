@@ -32,11 +32,12 @@ const numberOf = (random: RandomStream): number =>
 
 /** A varint, now and then longer than it must be. */
 const varint = (random: RandomStream, value: number): ReadonlyArray<number> => {
-  const shortest = value < 0xfb ? 1 : value < 0x1_0000 ? 3 : value < 0x1_0000_0000 ? 5 : 9
+  const beyond = [0xfb, 0x1_0000, 0x1_0000_0000].filter((border) => value >= border)
+  const shortest = [1, 3, 5, 9][beyond.length] ?? 9
   const size = random.chance(0.03) ? random.pick([3, 5, 9].filter((longer) => longer >= shortest)) : shortest
   if (size === undefined || size === 1) return [value]
   const digits = Array.from({ length: size - 1 }, (_, at) => Math.floor(value / 256 ** at) % 256)
-  return [size === 3 ? 0xfb : size === 5 ? 0xfc : 0xfd, ...digits]
+  return [0xfb + [3, 5, 9].indexOf(size), ...digits]
 }
 
 const payload = (random: RandomStream): ReadonlyArray<number> => {

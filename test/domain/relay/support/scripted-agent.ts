@@ -76,12 +76,14 @@ const answer = (a: Mutable, message: ClientMessage): void => {
   }
 }
 
+const spaces = { TcpOutgoing: "tcp", UdpOutgoing: "udp", SeqpacketOutgoing: "seqpacket" } as const
+
 const outgoing = (
   a: Mutable,
   message: Extract<ClientMessage, { readonly _tag: "TcpOutgoing" | "UdpOutgoing" | "SeqpacketOutgoing" }>
 ): void => {
   const { value } = message
-  const space = message._tag === "TcpOutgoing" ? "tcp" : message._tag === "UdpOutgoing" ? "udp" : "seqpacket"
+  const space = spaces[message._tag]
   switch (value._tag) {
     case "Connect":
     case "ConnectV2": {
