@@ -21,6 +21,8 @@ const losses: ReadonlySet<string> = new Set([
 ])
 /** Answers to a first connect that tell the user what is wrong with the request itself. */
 const answersOfSubstance: ReadonlySet<number> = new Set([400, 403, 404, 409, 410])
+/** A refusal that says of a sound request that its session does not come about. */
+const tooLate = /did not become usable in time/u
 
 /** The clusters that sessions over many need. */
 const neededBy = (world: World): ReadonlyArray<string> => {
@@ -108,7 +110,9 @@ export const clientsComeBack: Invariant = {
           isSilenced ||= kind === "half-open"
         },
         Operator: ({ change }) => (change === "started" ? undefined : trouble()),
-        ClientRefused: ({ client, code }) => void refusals.set(client, code),
+        ClientRefused: ({ client, code, message }) => {
+          refusals.set(client, tooLate.test(message) ? undefined : code)
+        },
         ClientEnded: ({ client, message, rule }) => {
           if (rule === undefined || isHopeless(world(), world().clients.get(client))) return undefined
           if (losses.has(rule))

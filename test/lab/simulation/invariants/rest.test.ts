@@ -193,7 +193,8 @@ describe("L5", () => {
     expect(find(clientsComeBack, [at(0, { _tag: "Fault", kind: "cut", text: "" }), lost])).toBeUndefined()
   })
   const asks = at(0, { _tag: "ClientAsks", client: "s1" })
-  const refused = (code: number) => at(0, { _tag: "ClientRefused", client: "s1", code, reason: "", message: "" })
+  const refused = (code: number, message = "") =>
+    at(0, { _tag: "ClientRefused", client: "s1", code, reason: "", message })
   const ended = at(1, { _tag: "ClientEnded", client: "s1", rule: "operator-api.md §7.5", message: "refused" })
   const well = (): World => {
     const world = makeWorld()
@@ -210,6 +211,8 @@ describe("L5", () => {
   it("takes an answer of substance to a first connect, and no other", () => {
     expect(find(clientsComeBack, [asks, refused(404), ended], well())).toBeUndefined()
     expect(find(clientsComeBack, [asks, refused(500), ended], well())).toContain("was refused")
+    const tooLate = refused(410, "Session mc-1 did not become usable in time.")
+    expect(find(clientsComeBack, [asks, tooLate, ended], well())).toContain("was refused")
   })
   it("takes no refusal for what was wrong before, and any for what is or goes wrong", () => {
     const fault = at(0, { _tag: "Fault", kind: "cut", text: "" })
