@@ -15,7 +15,7 @@ import { rightHolders, rightsOf } from "../src/domain/commands/doctor/needed-rig
  */
 
 /** All but the resource and the verbs. @param {Right} right */
-const circumstances = ({ group, name, when = [] }) => JSON.stringify([group, name, when])
+const circumstances = ({ group, name, when = [], whileOn }) => JSON.stringify([group, name, when, whileOn?.value])
 
 /**
  * The rules for rights in one scope: a rule for all resources of a group that share conditions, name and verbs.
@@ -28,12 +28,13 @@ const rulesFor = (rights) => {
     same.slice(0, 1).map((first) => ({ ...first, verbs: [...new Set(same.flatMap(({ verbs }) => verbs))] }))
   )
   return [...Map.groupBy(whole, (right) => circumstances(right) + right.verbs.join()).values()].flatMap((same) =>
-    same.slice(0, 1).map(({ group, name, verbs, when = [] }) => ({
+    same.slice(0, 1).map(({ group, name, verbs, when = [], whileOn }) => ({
       apiGroups: [group],
       resources: same.map(({ resource }) => resource),
       ...(name === undefined ? {} : { resourceNames: [name] }),
       verbs,
-      ...(when.length === 0 ? {} : { when })
+      ...(when.length === 0 ? {} : { when }),
+      ...(whileOn === undefined ? {} : { whileOn: whileOn.value })
     }))
   )
 }

@@ -82,6 +82,14 @@ wanted.set(
  */
 const settings = Object.values(settingCards).flatMap((card) => Object.values(card))
 
+const values = parse(read(new URL("values.yaml", chart)))
+
+/** The default of a value of the chart; `undefined` if it is empty. @param {string} path */
+const shownDefault = (path) => {
+  const found = path.split(".").reduce((value, key) => value?.[key], values)
+  return ["null", '""', "[]", "{}"].includes(JSON.stringify(found)) ? undefined : found
+}
+
 /**
  * A form as the templates read it, with one pattern for the words.
  *
@@ -100,13 +108,14 @@ const helmRule = (form) => {
 wanted.set(
   "charts/mirrord-operator/files/settings.yaml",
   "# Written by scripts/generate-chart.mjs from the cards of settings in src/domain: the texts that each variable\n" +
-    "# may hold, and the value that sets it.\n" +
+    "# may hold, the value that sets it, and where that acts (files/roles.yaml).\n" +
     stringify(
       Object.fromEntries(
         settings.map((setting) => {
           const { form, isUnsetBy0, value, variable, where } = setting
           const rule = helmRule(formOf(setting))
-          return [variable, { form, ...rule, ...(value === undefined ? {} : { value, where, isUnsetBy0 }) }]
+          const byRole = value === undefined || where === undefined ? {} : { where, default: shownDefault(value) }
+          return [variable, { form, ...rule, ...(value === undefined ? {} : { value, ...byRole, isUnsetBy0 }) }]
         })
       ),
       { lineWidth: 0, aliasDuplicateObjects: false, sortMapEntries: false, keepUndefined: false }
@@ -116,7 +125,8 @@ wanted.set(
 wanted.set(
   "charts/mirrord-operator/files/rights.yaml",
   "# Written by scripts/generate-chart.mjs from the cards of rights, src/domain/*/rights.ts: the rules of roles by\n" +
-    "# holder and scope. A rule with `when` is there only while all these conditions hold (templates/_rights.tpl).\n" +
+    "# holder and scope. A rule with `when` is there only while all these conditions hold (templates/_rights.tpl),\n" +
+    "# one with `whileOn` while that value is on.\n" +
     chartRights()
 )
 

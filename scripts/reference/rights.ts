@@ -41,7 +41,6 @@ const scopes: Readonly<Record<RightScope, string>> = {
 
 const conditions: Readonly<Record<RightCondition, string>> = {
   agentJobs: "agents are Jobs",
-  agentTls: "`agent.tls` is on",
   asksNodes: "agents are Jobs and `agent.extraConfig.check_out_of_pods` is on",
   branches: "branches are made here: an engine is on, and this is no primary of which another cluster is the default",
   branching: "a value `operator.*Branching` is on",
@@ -63,17 +62,16 @@ const conditions: Readonly<Record<RightCondition, string>> = {
   publishedWidth: "`rbac.publishedWidth` is on, and this is a member",
   renewsTokens: "a cluster's `authType` is `bearerToken`",
   servedEngine: "one of these engines is on whose branches are made",
-  sharding: "`operator.multiCluster.sharding` is on",
   splitting: "a value `operator.*Splitting` is on",
   sqsSplitting: "`operator.sqsSplitting` is on",
   workloads: "sessions have agents here, as everywhere but on a primary that only manages sessions"
 }
 
-const row = ({ group, name, resource, scope, verbs, when = [], without }: Right): ReadonlyArray<string> => [
+const row = ({ group, name, resource, scope, verbs, when = [], whileOn, without }: Right): ReadonlyArray<string> => [
   code(group === "" ? resource : `${resource}.${group}`) + (name === undefined ? "" : ` named ${code(name)}`),
   verbs.join(", "),
   scopes[scope],
-  when.map(code).join(", ") || "always",
+  [...when, ...(whileOn === undefined ? [] : [whileOn.value])].map(code).join(", ") || "always",
   without
 ]
 
@@ -89,7 +87,8 @@ export const rights: Page = {
   source: "the cards of rights, src/domain/*/rights.ts",
   body: [
     "The rights on the Kubernetes API that the chart gives, by their holders. `braid doctor` asks API servers for " +
-      "those of the operator and of a primary on a member. Where several conditions stand together, all have to hold.",
+      "those of the operator and of a primary on a member. Where several conditions stand together, all have to " +
+      "hold; a value of the chart means that it is on.",
     ...rightHolders.flatMap(section),
     "## Conditions",
     table(

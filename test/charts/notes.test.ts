@@ -180,7 +180,7 @@ describeHelm("NOTES", (helm) => {
       const operator = roles[role as keyof typeof roles]
       const rendered = await chart.render({ values: merged(set, { operator }) })
       const lines = (rendered.file("unused-values.txt") ?? "").split("\n")
-      expect(lines.map((line) => line.split(":")[0])).toEqual(paths)
+      expect(lines.map((line) => line.split(":")[0])).toEqual(paths.toSorted())
       expect(await chart.notes({ values: { operator } })).not.toContain("without effect")
     })
 

@@ -4,7 +4,7 @@ import { parse } from "yaml"
 import { installedParts } from "../../src/app/commands/doctor/installation.ts"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import type { RightHolder, RightScope } from "../../src/domain/catalogue/right.ts"
-import { installedConditions, rightsOf } from "../../src/domain/commands/doctor/needed-rights.ts"
+import { installedConditions, rightSwitches, rightsOf } from "../../src/domain/commands/doctor/needed-rights.ts"
 import { clusterName, refreshedSecretName } from "../../src/domain/fleet/cluster-name.ts"
 import { roleOf } from "../../src/domain/fleet/roles.ts"
 import { branchEngines } from "../../src/domain/resources/chart-switches.ts"
@@ -171,11 +171,16 @@ const heldBy = (rendered: Rendered) =>
   )
 
 /** The verbs that the cards give to a role under the chart's conditions. */
-const declared = (role: string, conditions: Readonly<Record<string, unknown>>): ReadonlyArray<string> => {
+const declared = (
+  role: string,
+  conditions: Readonly<Record<string, unknown>>,
+  values: unknown
+): ReadonlyArray<string> => {
   const [holder, ...scopes] = roles[role] ?? ["operator"]
   return verbsOf(
     rightsOf(holder)
       .filter(({ scope, when = [] }) => scopes.includes(scope) && when.every((name) => conditions[name] !== null))
+      .filter(({ whileOn }) => whileOn === undefined || at(values, ...whileOn.value.split(".")) === true)
       .map(({ group, name, resource, verbs }) => ({
         apiGroups: [group],
         resources: [resource],
@@ -237,13 +242,18 @@ describeHelm("rights", (helm) => {
     const rendered = await chart.render(install(values))
     const conditions = conditionsIn(rendered)
     const held = heldBy(rendered)
-    expect(held).toEqual(Object.fromEntries(Object.keys(held).map((role) => [role, declared(role, conditions)])))
+    expect(held).toEqual(
+      Object.fromEntries(Object.keys(held).map((role) => [role, declared(role, conditions, values)]))
+    )
     expect(subjectsOf(rendered)).toEqual(
       Object.fromEntries(Object.entries(bound).map(([role, subjects]) => [role, subjects.toSorted()]))
     )
 
     const settings = Result.getOrThrow(await settingsOf(rendered))
-    const seen = Object.entries(installedConditions(roleOf(settings.fleet), installedParts(settings)))
+    const parts = installedParts(settings)
+    for (const { value, variable } of Object.values(rightSwitches))
+      expect([variable, parts.switches[variable]]).toEqual([variable, at(values, ...value.split(".")) === true])
+    const seen = Object.entries(installedConditions(roleOf(settings.fleet), parts))
     const judged = seen.flatMap(([name, holds]) => (holds === undefined ? [] : [[name, holds] as const]))
     expect(Object.keys(conditions).toSorted()).toEqual(seen.map(([name]) => name).toSorted())
     // No setting says to a primary that it is a member as well.

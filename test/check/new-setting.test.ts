@@ -30,7 +30,7 @@ describe("a new switch of the chart", () => {
       "export const targetSettings = {",
       `export const targetSettings = {
         sleeps: {
-          variable: "OPERATOR_SLEEPS", form: "truth", default: false, value: "targets.sleep",
+          variable: "OPERATOR_SLEEPS", form: "truth", default: false, value: "targets.sleep", where: "targets",
           about: "whether targets sleep"
         },`
     )
@@ -52,7 +52,7 @@ describe("a new switch of the chart", () => {
     ])
     expect(run("generate-reference.mjs").trim()).toBe("written: docs/reference/settings.md")
     expect(read("charts/mirrord-operator/files/settings.yaml")).toMatch(
-      /OPERATOR_SLEEPS:\n {2}form: truth\n(?: {2}.+\n)+? {2}value: targets\.sleep\n/u
+      /OPERATOR_SLEEPS:\n {2}form: truth\n(?: {2}.+\n)+? {2}value: targets\.sleep\n {2}where: targets\n {2}default: false\n/u
     )
     expect(read("docs/reference/settings.md")).toContain("| `OPERATOR_SLEEPS` | `false` | `targets.sleep` |")
     // The operator reads it, under the name that the card gives it.

@@ -5,7 +5,6 @@
 {{- $providers := list -}}
 {{- if and $primary (kindIs "slice" $operator.multiCluster.providers) -}}{{- $providers = $operator.multiCluster.providers -}}{{- end -}}
 agentJobs: {{ if not (include "braid.hasEphemeralAgents" .) }}{{ include "braid.hasAgents" . }}{{ end }}
-agentTls: {{ include "braid.on" .Values.agent.tls }}
 asksNodes: {{ include "braid.asksNodes" . }}
 branches: {{ include "braid.makesBranches" . }}
 branching: {{ include "braid.anyBranching" . }}
@@ -27,7 +26,6 @@ primary: {{ $primary }}
 publishedWidth: {{ if include "braid.isMember" . }}{{ include "braid.on" .Values.rbac.publishedWidth }}{{ end }}
 renewsTokens: {{ if include "braid.renewedClusters" . }}true{{ end }}
 servedEngine: {{ include "braid.anyBranched" . }}
-sharding: {{ if $primary }}{{ include "braid.on" $operator.multiCluster.sharding }}{{ end }}
 splitting: {{ include "braid.anySplitting" . }}
 sqsSplitting: {{ include "braid.on" $operator.sqsSplitting }}
 workloads: {{ include "braid.hasAgents" . }}
@@ -57,6 +55,7 @@ workloads: {{ include "braid.hasAgents" . }}
     {{- range $rule := $all -}}
       {{- $holds := true -}}
       {{- range $rule.when -}}{{- if not (index $conditions .) -}}{{- $holds = false -}}{{- end -}}{{- end -}}
+      {{- with $rule.whileOn -}}{{- if not (include "braid.on" (include "braid.at" (list $root .) | fromJson).value) -}}{{- $holds = false -}}{{- end -}}{{- end -}}
       {{- if $holds -}}
         {{- $names := list -}}
         {{- range $name := $rule.resourceNames -}}
@@ -65,7 +64,7 @@ workloads: {{ include "braid.hasAgents" . }}
           {{- else -}}{{- $names = append $names $name -}}
           {{- end -}}
         {{- end -}}
-        {{- $rules = append $rules (omit $rule "when" "resourceNames" | merge (ternary dict (dict "resourceNames" $names) (empty $names))) -}}
+        {{- $rules = append $rules (omit $rule "when" "whileOn" "resourceNames" | merge (ternary dict (dict "resourceNames" $names) (empty $names))) -}}
       {{- end -}}
     {{- end -}}
     {{- $_ := set $scopes $scope $rules -}}

@@ -6,10 +6,15 @@ that have no effect anywhere (values-without-effect.yaml), which only NOTES name
 {{- define "braid.unusedValues" -}}
 {{- $known := include "braid.knownValues" . | fromYaml -}}
 {{- $lines := include "braid.unknownValues" (list "" $known .Values $known) | fromYamlArray -}}
-{{- range .Files.Get "files/values-by-role.yaml" | fromYamlArray -}}
-  {{- if include "braid.isSet" (list $ .) -}}
-    {{- if not (include .where $) -}}{{- $lines = append $lines (printf "%s: %s" .path .why) -}}{{- end -}}
-  {{- end -}}
+{{- $rows := dict -}}
+{{- range .Files.Get "files/values-by-role.yaml" | fromYamlArray -}}{{- $_ := set $rows .path . -}}{{- end -}}
+{{- range include "braid.settings" . | fromYaml -}}
+  {{- if .where -}}{{- $_ := set $rows .value (dict "path" .value "role" .where "default" .default) -}}{{- end -}}
+{{- end -}}
+{{- $roles := .Files.Get "files/roles.yaml" | fromYaml -}}
+{{- range $rows -}}
+  {{- $role := index $roles .role -}}
+  {{- if and (include "braid.isSet" (list $ .)) (not (include $role.has $)) -}}{{- $lines = append $lines (printf "%s: %s" .path $role.why) -}}{{- end -}}
 {{- end -}}
 {{- $lines = concat $lines (include "braid.unusedTls" . | fromYamlArray) -}}
 {{- if include "braid.hasAgents" . -}}{{- $lines = concat $lines (include "braid.unusedAgentSettings" . | fromYamlArray) -}}{{- end -}}

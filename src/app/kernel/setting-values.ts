@@ -4,7 +4,7 @@
  * Not here: rules that look at several variables together, and files (app/operator/settings.ts).
  */
 
-import { Config, ConfigProvider, Context, Effect, Option, Schema } from "effect"
+import { Config, ConfigProvider, Context, Effect, Option, Schema, Struct } from "effect"
 import { extraEnvironment } from "../../domain/agents/agent-configuration.ts"
 import { agentSettings } from "../../domain/agents/settings.ts"
 import { branchSettings } from "../../domain/branches/settings.ts"
@@ -101,6 +101,15 @@ export const configOf = <Card extends SettingCard>(card: Card): Config.Config<Va
 
 /** The value of each setting; those of traces are read by tracing-settings.ts. */
 export type SettingValues = ValuesOf<typeof allSettings>
+
+/** Whether each setting that is a switch is on, by its variable. */
+export const switchesOf = (values: SettingValues): Readonly<Record<string, boolean>> =>
+  Object.fromEntries(
+    Struct.keys(allSettings).flatMap((name) => {
+      const value = values[name]
+      return typeof value === "boolean" ? [[allSettings[name].variable, value] as const] : []
+    })
+  )
 
 /** Reads the value of each setting from the environment. */
 export const settingValues: Config.Config<SettingValues> = configOf(allSettings)

@@ -1,6 +1,7 @@
 /** The rights for agents: Jobs in their own namespace, or ephemeral containers of targets' pods. */
 
 import type { Right, RightCard } from "../catalogue/right.ts"
+import { agentSettings } from "./settings.ts"
 
 const noAgent = "no agent can be started"
 const jobs = { scope: "agent-namespace", group: "batch", resource: "jobs" } as const
@@ -43,7 +44,8 @@ const operator: ReadonlyArray<Right> = [
     resource: "secrets",
     name: "mirrord-operator-agent-tls",
     verbs: ["get"],
-    when: ["workloads", "agentTls"],
+    when: ["workloads"],
+    whileOn: agentSettings.agentTls,
     without: noAgent
   }
 ]

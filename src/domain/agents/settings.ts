@@ -15,6 +15,7 @@ export const agentSettings = {
     form: "truth",
     default: false,
     value: "agent.tls",
+    where: "agents",
     about: "`true`: agents speak [TLS](../operating/security.md#tls-with-agents)"
   },
   agentPort: {
@@ -22,6 +23,7 @@ export const agentSettings = {
     form: "port",
     defaultText: "random, 30000–65535",
     value: "agent.port",
+    where: "agents",
     isUnsetBy0: true,
     about: "fixed port of agents"
   },

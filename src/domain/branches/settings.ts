@@ -36,6 +36,7 @@ export const branchSettings = {
     form: "text",
     defaultText: "`1Gi`",
     value: "operator.dbBranching.databasePodVolumeLimit",
+    where: "databases",
     about: "limit of a branch's data, as a quantity"
   },
   stagingLimit: {
@@ -43,6 +44,7 @@ export const branchSettings = {
     form: "text",
     defaultText: "`1Gi`",
     value: "operator.dbBranching.initPodVolumeLimit",
+    where: "databases",
     about: "limit of a branch's dump, as a quantity"
   }
 } as const satisfies SettingCard

@@ -37,7 +37,6 @@ export type RightScope =
  */
 export type RightCondition =
   | "agentJobs"
-  | "agentTls"
   | "asksNodes"
   | "branches"
   | "branching"
@@ -59,10 +58,19 @@ export type RightCondition =
   | "publishedWidth"
   | "renewsTokens"
   | "servedEngine"
-  | "sharding"
   | "splitting"
   | "sqsSplitting"
   | "workloads"
+
+/** A setting that is a switch of the chart. */
+export interface Switch {
+  readonly variable: string
+  readonly form: "truth"
+  readonly default: boolean
+  /** The path of the chart's value. */
+  readonly value: string
+  readonly about: string
+}
 
 /** A right on one resource. */
 export interface Right {
@@ -75,6 +83,8 @@ export interface Right {
   readonly name?: string
   /** All of them have to hold; missing: the right is always given. */
   readonly when?: ReadonlyArray<RightCondition>
+  /** A switch that has to be on as well; missing: none. */
+  readonly whileOn?: Switch
   /** The loss without the right: the rest of a sentence after "without it". */
   readonly without: string
 }

@@ -115,6 +115,12 @@ interface Values extends Readonly<Record<CheckedForm, unknown>> {
   readonly secret: Redacted.Redacted
 }
 
+/**
+ * Installations in which values of the chart act: primaries, clusters with agents or with targets, those with the
+ * databases of sessions. `charts/mirrord-operator/files/roles.yaml` has the sentence for each.
+ */
+type SettingRole = "primary" | "agents" | "targets" | "databases"
+
 interface SettingOf<F extends keyof Values> {
   readonly variable: string
   readonly form: F
@@ -128,8 +134,8 @@ interface SettingOf<F extends keyof Values> {
   readonly about: string
   /** The path of the chart's value from which the variable is set. */
   readonly value?: string
-  /** The installations that have the variable; all if missing. */
-  readonly where?: "primary"
+  /** The installations in which it acts; all if missing. Others than primaries do not have variables of `primary`. */
+  readonly where?: SettingRole
   /** 0 as the chart's value means that the variable is not set. */
   readonly isUnsetBy0?: boolean
   /** The cure of a wrong text, where the form's own words do not fit. */

@@ -8,6 +8,7 @@ export const copySettings = {
     form: "truth",
     default: true,
     value: "operator.copyTarget.enabled",
+    where: "targets",
     about:
       "whether targets are copied. Without copies jobs and cronjobs are no targets, and the operator needs " +
       "[fewer rights](../operating/security.md#the-operators-account)"
@@ -17,6 +18,7 @@ export const copySettings = {
     form: "truth",
     default: true,
     value: "operator.copyTarget.useAgentImage",
+    where: "targets",
     about:
       "whether the container that sessions use has the agent's image in a copy; otherwise its own image must have a " +
       "`sleep`"

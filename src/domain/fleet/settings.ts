@@ -78,6 +78,7 @@ export const fleetSettings = {
     form: "truth",
     default: false,
     value: "operator.multiClusterMemberRequirePrimary",
+    where: "targets",
     about:
       "`true` refuses sessions of primaries that do not say " +
       "[which cluster they are](../operating/fleet.md#a-second-primary)"

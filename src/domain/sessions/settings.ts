@@ -33,6 +33,7 @@ export const sessionSettings = {
     form: "bound",
     default: defaultBounds.agentsPerUser,
     value: "bounds.agentsPerUser",
+    where: "agents",
     about: limit("agents of one user")
   },
   agents: {
@@ -40,6 +41,7 @@ export const sessionSettings = {
     form: "bound",
     default: defaultBounds.agents,
     value: "bounds.agents",
+    where: "agents",
     about: limit("agents of all users")
   },
   maxSession: {
@@ -54,6 +56,7 @@ export const sessionSettings = {
     form: "millis",
     default: defaultPodlessMillis,
     value: "operator.noPodTargetsSessionTimeoutMillis",
+    where: "targets",
     isUnsetBy0: true,
     cure: "write for example 120000, or leave it out for 60000",
     about:

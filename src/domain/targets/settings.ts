@@ -8,6 +8,7 @@ export const targetSettings = {
     form: "namespaces",
     default: [],
     value: "targets.allowedNamespaces",
+    where: "targets",
     about: "protected namespaces that may hold targets all the same, separated by commas"
   }
 } as const satisfies SettingCard

@@ -12,10 +12,9 @@ import { Config, ConfigProvider, Effect, Result, type Scope, Struct } from "effe
 import { documentOf } from "../../../adapters/files/configuration-files.ts"
 import { makeKubeApi } from "../../../adapters/kubernetes/kube-api-http.ts"
 import { parseAgentConfiguration, defaultAgentConfiguration } from "../../../domain/agents/agent-configuration.ts"
-import { agentSettings } from "../../../domain/agents/settings.ts"
 import type { ValuesOf } from "../../../domain/catalogue/setting.ts"
 import { failed, type Finding, warning } from "../../../domain/commands/doctor/finding.ts"
-import { type InstalledParts, noParts } from "../../../domain/commands/doctor/needed-rights.ts"
+import { type InstalledParts, noParts, rightSwitches } from "../../../domain/commands/doctor/needed-rights.ts"
 import { unusedValueFindings, unusedValuesFile } from "../../../domain/commands/doctor/unused-values.ts"
 import { copySettings } from "../../../domain/copies/settings.ts"
 import { parseAccessProviders } from "../../../domain/fleet/access-providers.ts"
@@ -32,7 +31,7 @@ import { configMaps, deployments } from "../../../domain/resources/core-kinds.ts
 import { serverSettings } from "../../../domain/server/settings.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { branchedEngines } from "../../branches/branch-environment.ts"
-import { configOf } from "../../kernel/setting-values.ts"
+import { configOf, switchesOf } from "../../kernel/setting-values.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { ownKubeConfig } from "../../operator/own-kube-config.ts"
 import { readSettings, searchWithin, type Settings } from "../../operator/settings.ts"
@@ -113,6 +112,7 @@ export const installedParts = ({ agents, branchSettings, values }: Settings): In
   ...partsOf(values),
   ephemeralAgents: agents.ephemeral,
   asksNodes: agents.checkOutOfPods,
+  switches: switchesOf(values),
   branching: Struct.keys(branchSettings)
 })
 
@@ -227,21 +227,16 @@ const unread = (error: KubeError, object: string, namespace: string): ReadonlyAr
 /** The variables of a Deployment that the examination depends on; the operator itself judges the others. */
 const judgedSettings = {
   ownCertificate: serverSettings.ownCertificate,
-  agentTls: agentSettings.agentTls,
   makesCopies: copySettings.makesCopies,
   ...fleetSettings
 }
 
 const partsOf = ({
-  agentTls,
   makesCopies,
-  ownCertificate,
-  sharding
-}: ValuesOf<typeof judgedSettings>): Pick<InstalledParts, "agentTls" | "copies" | "ownCertificate" | "sharding"> => ({
-  agentTls,
+  ownCertificate
+}: ValuesOf<typeof judgedSettings>): Pick<InstalledParts, "copies" | "ownCertificate"> => ({
   copies: makesCopies,
-  ownCertificate,
-  sharding
+  ownCertificate
 })
 
 /**
@@ -276,7 +271,11 @@ export const installationByKubeConfig = Effect.fnUntraced(function* (
   const env = environment(deployment.success)
   // A variable without text counts as left out, as in the operator.
   const given = ConfigProvider.fromEnv({ env: Object.fromEntries([...env].filter(([, text]) => text !== "")) })
-  const { branching, values } = yield* Config.all({ values: configOf(judgedSettings), branching: branchedEngines })
+  const { branching, switches, values } = yield* Config.all({
+    values: configOf(judgedSettings),
+    switches: configOf(rightSwitches),
+    branching: branchedEngines
+  })
     .parse(given)
     .pipe(Effect.mapError((error) => noInstallation("kubeconfig", [wrongEnvironment(error)])))
   const configMap = yield* Effect.result(own.get(configMaps, configMapName, namespace))
@@ -286,6 +285,7 @@ export const installationByKubeConfig = Effect.fnUntraced(function* (
     kept: {
       ...noParts,
       ...partsOf(values),
+      switches,
       branching,
       ...(Result.isSuccess(configMap) ? agentPartsOf(configMap.success, env) : {})
     },

@@ -10,7 +10,7 @@ import { agentRights } from "../../agents/rights.ts"
 import { engines } from "../../branches/engines.ts"
 import { branchRights } from "../../branches/rights.ts"
 import { orderedBranchRights } from "../../branches/sync/rights.ts"
-import type { Right, RightCard, RightCondition, RightHolder } from "../../catalogue/right.ts"
+import type { Right, RightCard, RightCondition, RightHolder, Switch } from "../../catalogue/right.ts"
 import { copyRights } from "../../copies/rights.ts"
 import { credentialRights } from "../../fleet/credentials/rights.ts"
 import { publishedRights } from "../../fleet/published-rights.ts"
@@ -50,20 +50,25 @@ export const rightHolders: ReadonlyArray<RightHolder> = ["operator", "link", "me
 /** All rights of a holder, whatever their conditions. */
 export const rightsOf = (holder: RightHolder): ReadonlyArray<Right> => cards.flatMap((card) => card[holder] ?? [])
 
+/** The switches of the chart on which rights depend, by their variables. */
+export const rightSwitches: Readonly<Record<string, Switch>> = Object.fromEntries(
+  rightHolders
+    .flatMap(rightsOf)
+    .flatMap(({ whileOn }) => (whileOn === undefined ? [] : [[whileOn.variable, whileOn] as const]))
+)
+
 /** Parts of an installation that need rights of their own. */
 export interface InstalledParts {
   /** The operator keeps its own serving certificate. */
   readonly ownCertificate: boolean
-  /** It keeps a key towards agents, which speak TLS. */
-  readonly agentTls: boolean
   /** Agents are ephemeral containers of targets' pods. */
   readonly ephemeralAgents: boolean
   /** Nodes are asked for room before an agent is made. */
   readonly asksNodes: boolean
-  /** The replicas of a primary share its members. */
-  readonly sharding: boolean
   /** Targets are copied. */
   readonly copies: boolean
+  /** Whether the switches of {@link rightSwitches} are on, by their variables. */
+  readonly switches: Readonly<Record<string, boolean>>
   /** The engines whose databases have branches. */
   readonly branching: ReadonlyArray<BranchEngine>
 }
@@ -71,11 +76,10 @@ export interface InstalledParts {
 /** An installation of which nothing is known: as the chart makes it without values. */
 export const noParts: InstalledParts = {
   ownCertificate: false,
-  agentTls: false,
   ephemeralAgents: false,
   asksNodes: false,
-  sharding: false,
   copies: true,
+  switches: {},
   branching: []
 }
 
@@ -93,7 +97,7 @@ const engineConditions = (branching: ReadonlyArray<BranchEngine>) => ({
  */
 export const installedConditions = (
   role: Role,
-  { agentTls, asksNodes, branching, copies, ephemeralAgents, ownCertificate, sharding }: InstalledParts
+  { asksNodes, branching, copies, ephemeralAgents, ownCertificate }: InstalledParts
 ): Readonly<Record<RightCondition, boolean | undefined>> => {
   const primary = role._tag === "Primary"
   const workloads = !primary || !role.managementOnly
@@ -107,13 +111,11 @@ export const installedConditions = (
     branches,
     orderedBranches,
     hasBranches: branches || orderedBranches,
-    agentTls,
     agentJobs: workloads && !ephemeralAgents,
     ephemeralAgents: workloads && ephemeralAgents,
     asksNodes: workloads && asksNodes && !ephemeralAgents,
     copies: workloads && copies,
     ownCertificate,
-    sharding: primary && sharding,
     clusterApi: undefined,
     clusterProfile: undefined,
     literalCredentials: undefined,
@@ -127,19 +129,24 @@ export const installedConditions = (
   }
 }
 
-const needed = (
-  holders: ReadonlyArray<RightHolder>,
-  conditions: ReturnType<typeof installedConditions>
-): ReadonlyArray<Right> =>
-  holders.flatMap(rightsOf).filter(({ when = [] }) => when.every((condition) => conditions[condition] === true))
+const needed = (holders: ReadonlyArray<RightHolder>, role: Role, parts: InstalledParts): ReadonlyArray<Right> => {
+  const conditions = installedConditions(role, parts)
+  return holders
+    .flatMap(rightsOf)
+    .filter(
+      ({ when = [], whileOn }) =>
+        when.every((condition) => conditions[condition] === true) &&
+        (whileOn === undefined || parts.switches[whileOn.variable] === true)
+    )
+}
 
 /** All that an operator does in its own cluster. */
 export const ownRights = (role: Role, parts: InstalledParts): ReadonlyArray<Right> =>
-  needed(role._tag === "Primary" ? ["operator", "link"] : ["operator"], installedConditions(role, parts))
+  needed(role._tag === "Primary" ? ["operator", "link"] : ["operator"], role, parts)
 
 /**
  * All that a primary's identity does on a member. `branching`: the engines whose branches it orders there, none if this
  * is not its default cluster.
  */
 export const memberRights = (branching: ReadonlyArray<BranchEngine>): ReadonlyArray<Right> =>
-  needed(["link", "member"], installedConditions({ _tag: "Single" }, { ...noParts, branching }))
+  needed(["link", "member"], { _tag: "Single" }, { ...noParts, branching })

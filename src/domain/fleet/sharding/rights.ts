@@ -1,6 +1,7 @@
 /** The rights for replicas of a primary that share its members. Their objects are named after clusters and pods. */
 
 import type { RightCard } from "../../catalogue/right.ts"
+import { fleetSettings } from "../settings.ts"
 
 export const shardingRights: RightCard = {
   operator: [
@@ -9,7 +10,8 @@ export const shardingRights: RightCard = {
       group: "coordination.k8s.io",
       resource: "leases",
       verbs: ["get", "list", "watch", "patch", "delete"],
-      when: ["sharding"],
+      when: ["primary"],
+      whileOn: fleetSettings.sharding,
       without: "no replica owns a cluster, and no cluster is used"
     },
     {
@@ -17,7 +19,8 @@ export const shardingRights: RightCard = {
       group: "",
       resource: "configmaps",
       verbs: ["get", "patch", "delete"],
-      when: ["sharding"],
+      when: ["primary"],
+      whileOn: fleetSettings.sharding,
       without: "the leader does not hear of the clusters that other replicas watch"
     }
   ]

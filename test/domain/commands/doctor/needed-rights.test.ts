@@ -11,11 +11,12 @@ import {
 /** Rights with which any other right can be had. */
 const powers = /^(?:bind|escalate|impersonate|approve|sign)$/u
 
-const lineOf = ({ group, name, resource, scope, verbs, when = [] }: Right): string =>
+const lineOf = ({ group, name, resource, scope, verbs, when = [], whileOn }: Right): string =>
   [
     `${scope}: ${verbs.join(", ")} ${resource}${group === "" ? "" : `.${group}`}`,
     ...(name === undefined ? [] : [` named ${name}`]),
-    ...(when.length === 0 ? [] : [` if ${when.join(" and ")}`])
+    ...(when.length === 0 ? [] : [` if ${when.join(" and ")}`]),
+    ...(whileOn === undefined ? [] : [` and ${whileOn.value}`])
   ].join("")
 const lines = (holder: RightHolder, isMeant: (right: Right) => boolean): ReadonlyArray<string> =>
   rightsOf(holder).filter(isMeant).map(lineOf)
@@ -50,7 +51,7 @@ describe("rights on Secrets", () => {
       "cluster-api-namespace: list, watch secrets if clusterApi",
       "cluster: get, create secrets if branches and servedEngine",
       "operator-namespace: create secrets",
-      "operator-namespace: get secrets named mirrord-operator-agent-tls if workloads and agentTls",
+      "operator-namespace: get secrets named mirrord-operator-agent-tls if workloads and agent.tls",
       "operator-namespace: get secrets named mirrord-operator-user-authority",
       "operator-namespace: get, patch secrets named mirrord-operator-serving if ownCertificate",
       "operator-namespace: list, watch secrets if primary",
