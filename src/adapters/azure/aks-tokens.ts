@@ -39,24 +39,22 @@ const exchange = async (
  * Tokens by the Azure identity of this process. `certificateAuthority`: PEM of the authority that Entra's certificate
  * is from, instead of the public ones.
  */
-export const makeAksTokens =
-  (environment = process.env, certificateAuthority?: string): MakeCloudToken<AksAuth> =>
-  ({ auth }) =>
-    Effect.gen(function* () {
-      const identity = yield* Effect.fromResult(aksIdentity(auth, environment))
-      const fail = problemOf(identity)
-      const { token, until } = yield* Effect.tryPromise({
-        try: (signal) => exchange(identity, certificateAuthority, signal),
-        catch: fail
-      }).pipe(
-        Effect.timeoutOrElse({
-          duration: patience,
-          orElse: () => Effect.fail(fail(new Error(`there was no answer within ${patience}`)))
-        })
-      )
-      if (!Number.isFinite(until))
-        return yield* Effect.fail(fail(new Error("the answer does not say when the token ends")))
-      const problem = unusableCharacter(token)
-      if (problem !== undefined) return yield* Effect.fail(fail(new Error(`the answer holds no token: ${problem}`)))
-      return { token: Redacted.make(token), until }
-    })
+export const makeAksTokens = (environment = process.env, certificateAuthority?: string): MakeCloudToken<AksAuth> =>
+  Effect.fnUntraced(function* ({ auth }) {
+    const identity = yield* Effect.fromResult(aksIdentity(auth, environment))
+    const fail = problemOf(identity)
+    const { token, until } = yield* Effect.tryPromise({
+      try: (signal) => exchange(identity, certificateAuthority, signal),
+      catch: fail
+    }).pipe(
+      Effect.timeoutOrElse({
+        duration: patience,
+        orElse: () => Effect.fail(fail(new Error(`there was no answer within ${patience}`)))
+      })
+    )
+    if (!Number.isFinite(until))
+      return yield* Effect.fail(fail(new Error("the answer does not say when the token ends")))
+    const problem = unusableCharacter(token)
+    if (problem !== undefined) return yield* Effect.fail(fail(new Error(`the answer holds no token: ${problem}`)))
+    return { token: Redacted.make(token), until }
+  })

@@ -67,12 +67,11 @@ export const readFleetFiles = Effect.fnUntraced(function* (paths: FleetPaths): E
 
 /** Follows the files by reading them again and again: file systems do not report exchanged links reliably. */
 export const fleetFiles = (paths: FleetPaths): FleetFiles => ({
-  after: (known) =>
-    Effect.gen(function* () {
-      for (;;) {
-        const found = yield* readFleetFiles(paths)
-        if (!Equal.equals(found, known)) return found
-        yield* Effect.sleep(pollInterval)
-      }
-    })
+  after: Effect.fnUntraced(function* (known) {
+    for (;;) {
+      const found = yield* readFleetFiles(paths)
+      if (!Equal.equals(found, known)) return found
+      yield* Effect.sleep(pollInterval)
+    }
+  })
 })

@@ -73,8 +73,8 @@ const withinBounds = (
   { dropped, patience = 10_000, taken }: OtlpTracerOptions
 ): HttpClient.HttpClient => {
   const sending = client.pipe(HttpClient.filterStatusOk, HttpClient.retryTransient({ times: furtherTries }))
-  return HttpClient.make((request) =>
-    Effect.gen(function* () {
+  return HttpClient.make(
+    Effect.fnUntraced(function* (request) {
       const spans = onTheirWay.spansIn.get(request.body) ?? 0
       const { withoutRoom } = onTheirWay
       onTheirWay.withoutRoom = 0

@@ -56,14 +56,13 @@ const connectToTarget: UpgradeRoute["accept"] = (facade, upgrade, asked, parts) 
 }
 
 /** `mirrord diagnose latency` (operator-api.md §4.8). */
-const ping: UpgradeRoute["accept"] = (_facade, { gone, open }, { caller, request }) =>
-  Effect.gen(function* () {
-    const problem = handshakeProblem(request)
-    if (problem !== undefined) return yield* refused(badRequest(problem), caller)
-    const channel = yield* Effect.raceFirst(open("Pings"), gone)
-    yield* Effect.addFinalizer(() => Effect.sync(channel.close))
-    return yield* answerPings(channel)
-  })
+const ping: UpgradeRoute["accept"] = Effect.fnUntraced(function* (_facade, { gone, open }, { caller, request }) {
+  const problem = handshakeProblem(request)
+  if (problem !== undefined) return yield* refused(badRequest(problem), caller)
+  const channel = yield* Effect.raceFirst(open("Pings"), gone)
+  yield* Effect.addFinalizer(() => Effect.sync(channel.close))
+  return yield* answerPings(channel)
+})
 
 /** The path of pings below the API's root. */
 const pingPath = /^\/mirrordoperators\/operator\/ping$/

@@ -161,22 +161,20 @@ export const makeSessionBranches = Effect.fnUntraced(function* (
   const state: State = { directory, uses: new Map(), ends: yield* FiberMap.make<string>(), refused: new Map() }
   yield* countHolding("branches of sessions", () => state.uses.size)
   return {
-    check: (id, named) =>
-      Effect.gen(function* () {
-        const branches = yield* found(state, { id, hasBegun: false }, named)
-        yield* planOf(branches)
-        yield* Effect.forEach(branches, ({ branch }) => directory.await(branch, id), { discard: true })
-      }),
-    use: (session, named) =>
-      Effect.gen(function* () {
-        const refusal = state.refused.get(session.id)
-        if (refusal !== undefined) return yield* reconnectNotPossible(`The session cannot go on: ${refusal}`)
-        if (named.names.length === 0) return yield* withoutBranches(state, session)
-        const branches = yield* found(state, session, named)
-        const plan = yield* planOf(branches)
-        yield* record(state, session, branches)
-        return plan
-      }),
+    check: Effect.fnUntraced(function* (id, named) {
+      const branches = yield* found(state, { id, hasBegun: false }, named)
+      yield* planOf(branches)
+      yield* Effect.forEach(branches, ({ branch }) => directory.await(branch, id), { discard: true })
+    }),
+    use: Effect.fnUntraced(function* (session, named) {
+      const refusal = state.refused.get(session.id)
+      if (refusal !== undefined) return yield* reconnectNotPossible(`The session cannot go on: ${refusal}`)
+      if (named.names.length === 0) return yield* withoutBranches(state, session)
+      const branches = yield* found(state, session, named)
+      const plan = yield* planOf(branches)
+      yield* record(state, session, branches)
+      return plan
+    }),
     refuse: (id, sentence) => {
       if (state.uses.has(id)) state.refused.set(id, sentence)
     }

@@ -78,21 +78,19 @@ export const copiesHere = (
 ): ServedCopies => ({
   create: (request, owner) => Effect.flatMap(awake, (copies) => createCopy(optionsOf(copies), request, owner)),
   createOrdered: (request) => Effect.flatMap(awake, (copies) => ordered(optionsOf(copies), request)),
-  list: (selection) =>
-    Effect.gen(function* () {
-      const copies = yield* awake
-      const now = yield* Clock.currentTimeMillis
-      const wanted = copies.all().filter((copy) => isSelected(copy, selection))
-      // A primary asks for one copy again and again while a client waits for it.
-      if (selection.name !== undefined) for (const copy of wanted) copies.use(copy, now)
-      return wanted.map(infoOf(copies, now))
-    }),
+  list: Effect.fnUntraced(function* (selection) {
+    const copies = yield* awake
+    const now = yield* Clock.currentTimeMillis
+    const wanted = copies.all().filter((copy) => isSelected(copy, selection))
+    // A primary asks for one copy again and again while a client waits for it.
+    if (selection.name !== undefined) for (const copy of wanted) copies.use(copy, now)
+    return wanted.map(infoOf(copies, now))
+  }),
   // The client asks again and again while it waits, and asks no more when it has gone.
-  get: (namespace, name) =>
-    Effect.gen(function* () {
-      const copies = yield* awake
-      const { copy, now } = yield* asked(copies, namespace, name)
-      return infoOf(copies, now)(copy)
-    }),
+  get: Effect.fnUntraced(function* (namespace, name) {
+    const copies = yield* awake
+    const { copy, now } = yield* asked(copies, namespace, name)
+    return infoOf(copies, now)(copy)
+  }),
   connect: (session) => Effect.flatMap(awake, (copies) => connected(copies, session))
 })

@@ -77,21 +77,22 @@ const takeReport = (connection: ClusterConnection, reports: ReportedClusters): E
   })
 
 /** Engages a cluster whose owner watches it. */
-export const engageReported =
-  (reports: ReportedClusters) =>
-  (connection: ClusterConnection, connect: Effect.Effect<ClusterAccess, never, Scope.Scope>): Effect.Effect<void> =>
-    Effect.gen(function* () {
-      yield* endEngagement(connection)
-      const now = yield* Clock.currentTimeMillis
-      connection.unreadableSince = now
-      const scope = yield* Scope.fork(connection.scope)
-      const access = yield* connect.pipe(Scope.provide(scope))
-      const children = reportedChildren(connection, reports, access)
-      connection.engagement = { access, children, scope, identity: "Unknown" }
-      setState(connection, afterEngaging(connection.state), now)
-      yield* takeReport(connection, reports)
-      connection.events.reachChanged(connection.cluster.name)
-    })
+export const engageReported = (reports: ReportedClusters) =>
+  Effect.fnUntraced(function* (
+    connection: ClusterConnection,
+    connect: Effect.Effect<ClusterAccess, never, Scope.Scope>
+  ): Effect.fn.Return<void> {
+    yield* endEngagement(connection)
+    const now = yield* Clock.currentTimeMillis
+    connection.unreadableSince = now
+    const scope = yield* Scope.fork(connection.scope)
+    const access = yield* connect.pipe(Scope.provide(scope))
+    const children = reportedChildren(connection, reports, access)
+    connection.engagement = { access, children, scope, identity: "Unknown" }
+    setState(connection, afterEngaging(connection.state), now)
+    yield* takeReport(connection, reports)
+    connection.events.reachChanged(connection.cluster.name)
+  })
 
 /** Follows the reports of all clusters, until the scope closes. */
 export const followReports = Effect.fnUntraced(function* (

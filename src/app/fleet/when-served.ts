@@ -18,21 +18,20 @@ export interface Place {
 }
 
 /** The first version of a kind that the API server serves; undefined: it is not installed there. */
-export const servedVersion = <Version>(
+export const servedVersion = Effect.fnUntraced(function* <Version>(
   { api, namespace }: Place,
   versions: ReadonlyArray<Version>,
   refOf: (version: Version) => ResourceRef
-): Effect.Effect<Version | undefined, KubeError> =>
-  Effect.gen(function* () {
-    for (const version of versions) {
-      const isServed = yield* api.list(refOf(version), { namespace }).pipe(
-        Effect.as(true),
-        Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed(false) : Effect.fail(error)))
-      )
-      if (isServed) return version
-    }
-    return undefined
-  })
+): Effect.fn.Return<Version | undefined, KubeError> {
+  for (const version of versions) {
+    const isServed = yield* api.list(refOf(version), { namespace }).pipe(
+      Effect.as(true),
+      Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed(false) : Effect.fail(error)))
+    )
+    if (isServed) return version
+  }
+  return undefined
+})
 
 /** A kind that is looked for. */
 export interface Awaited<Version> {

@@ -62,81 +62,80 @@ interface Entry {
  * vocabulary). `reconcile` reads, decides and acts; it may be repeated and interrupted at any point. A key costs
  * nothing while nothing is to be done for it.
  */
-export const makeController = <E, R>(options: {
+export const makeController = Effect.fnUntraced(function* <E, R>(options: {
   readonly name: string
   readonly reconcile: (key: string) => Effect.Effect<Requeue, E, R>
-}): Effect.Effect<Controller, never, R | Scope.Scope> =>
-  Effect.gen(function* () {
-    const entries = new Map<string, Entry>()
-    const fibers = yield* FiberMap.make<string>()
-    const run = yield* FiberMap.runtime(fibers)<R>()
-    yield* countHolding(`keys of ${options.name}`, () => entries.size)
-    const turns = yield* turnCounters(options.name)
+}): Effect.fn.Return<Controller, never, R | Scope.Scope> {
+  const entries = new Map<string, Entry>()
+  const fibers = yield* FiberMap.make<string>()
+  const run = yield* FiberMap.runtime(fibers)<R>()
+  yield* countHolding(`keys of ${options.name}`, () => entries.size)
+  const turns = yield* turnCounters(options.name)
 
-    const backoff = ({ first, longest }: Backoff, times: number) =>
-      Effect.map(Random.nextBetween(0.8, 1.2), (jitter) => Math.min(longest, first * 2 ** Math.min(times, 20)) * jitter)
+  const backoff = ({ first, longest }: Backoff, times: number) =>
+    Effect.map(Random.nextBetween(0.8, 1.2), (jitter) => Math.min(longest, first * 2 ** Math.min(times, 20)) * jitter)
 
-    /** How long a server has asked to be left alone, in ms. */
-    const wanted = (cause: Cause.Cause<unknown>): number =>
-      Math.max(
-        0,
-        ...cause.reasons.map((reason) =>
-          reason._tag === "Fail" && isPatient(reason.error) ? reason.error.retryAfterMs : 0
-        )
+  /** How long a server has asked to be left alone, in ms. */
+  const wanted = (cause: Cause.Cause<unknown>): number =>
+    Math.max(
+      0,
+      ...cause.reasons.map((reason) =>
+        reason._tag === "Fail" && isPatient(reason.error) ? reason.error.retryAfterMs : 0
       )
+    )
 
-    const loop = Effect.fnUntraced(function* (key: string, entry: Entry) {
-      entry.isResting = false
-      for (;;) {
-        entry.dirty = false
-        const started = yield* Clock.currentTimeMillis
-        const exit = yield* Effect.exit(options.reconcile(key))
-        yield* Metric.update(turns[outcomeOf(exit)], 1)
-        let delay: number | undefined
-        let pause = 0
-        if (Exit.isSuccess(exit)) {
-          entry.failures = 0
-          if (exit.value === "Conflict") delay = yield* backoff(afterConflict, entry.conflicts++)
-          else {
-            entry.conflicts = 0
-            delay = exit.value?.after
-          }
-        } else {
-          // Repeated even after an interruption inside: a key whose loop ended here would never be reconciled again.
-          delay = yield* backoff(afterFailure, entry.failures++)
-          pause = wanted(exit.cause)
-          yield* logWarning("reconcile failed", {
-            controller: options.name,
-            key,
-            failures: entry.failures,
-            ms: (yield* Clock.currentTimeMillis) - started,
-            cause: Cause.pretty(exit.cause)
-          })
+  const loop = Effect.fnUntraced(function* (key: string, entry: Entry) {
+    entry.isResting = false
+    for (;;) {
+      entry.dirty = false
+      const started = yield* Clock.currentTimeMillis
+      const exit = yield* Effect.exit(options.reconcile(key))
+      yield* Metric.update(turns[outcomeOf(exit)], 1)
+      let delay: number | undefined
+      let pause = 0
+      if (Exit.isSuccess(exit)) {
+        entry.failures = 0
+        if (exit.value === "Conflict") delay = yield* backoff(afterConflict, entry.conflicts++)
+        else {
+          entry.conflicts = 0
+          delay = exit.value?.after
         }
-        // A change during this pause does not shorten it: the server asked for it.
-        if (pause > 0) yield* Effect.sleep(pause)
-        if (entry.dirty) continue
-        if (delay === undefined) {
-          entries.delete(key)
-          return
-        }
-        entry.isResting = true
-        yield* Effect.sleep(delay)
-        entry.isResting = false
+      } else {
+        // Repeated even after an interruption inside: a key whose loop ended here would never be reconciled again.
+        delay = yield* backoff(afterFailure, entry.failures++)
+        pause = wanted(exit.cause)
+        yield* logWarning("reconcile failed", {
+          controller: options.name,
+          key,
+          failures: entry.failures,
+          ms: (yield* Clock.currentTimeMillis) - started,
+          cause: Cause.pretty(exit.cause)
+        })
       }
-    })
-
-    const enqueue = (key: string): void => {
-      const known = entries.get(key)
-      if (known !== undefined && !known.isResting) {
-        known.dirty = true
+      // A change during this pause does not shorten it: the server asked for it.
+      if (pause > 0) yield* Effect.sleep(pause)
+      if (entry.dirty) continue
+      if (delay === undefined) {
+        entries.delete(key)
         return
       }
-      const entry: Entry = known ?? { dirty: false, isResting: false, failures: 0, conflicts: 0 }
-      entries.set(key, entry)
-      // The map interrupts the fiber that rests. A race between its sleep and a signal would cost two more fibers for
-      // each turn of each key.
-      run(key, loop(key, entry))
+      entry.isResting = true
+      yield* Effect.sleep(delay)
+      entry.isResting = false
     }
-    return { enqueue }
   })
+
+  const enqueue = (key: string): void => {
+    const known = entries.get(key)
+    if (known !== undefined && !known.isResting) {
+      known.dirty = true
+      return
+    }
+    const entry: Entry = known ?? { dirty: false, isResting: false, failures: 0, conflicts: 0 }
+    entries.set(key, entry)
+    // The map interrupts the fiber that rests. A race between its sleep and a signal would cost two more fibers for
+    // each turn of each key.
+    run(key, loop(key, entry))
+  }
+  return { enqueue }
+})

@@ -130,81 +130,84 @@ const asCached = (cache: Pick<Reflector, "get">, answer: KubeObject): KubeObject
 }
 
 /** One turn of a controller: reads, writes a heartbeat that is due, observes, plans and performs. */
-const plannedReconcile = <T, Known, Observation, Action extends { readonly _tag: string }>(
+const plannedReconcile = Effect.fnUntraced(function* <T, Known, Observation, Action extends { readonly _tag: string }>(
   resource: ResourceDescriptor<T>,
   cache: Pick<Reflector, "get" | "reread">,
   turns: PlannedTurns<T, Known, Observation, Action>,
   key: string
-): Effect.Effect<Requeue, KubeError> =>
-  Effect.gen(function* () {
-    const cached = cache.get(...addressOf(key))
-    if (cached === undefined) {
-      yield* turns.forget(key)
-      return undefined
-    }
-    const read = readCached(resource, cached)
-    if (Result.isFailure(read)) {
-      yield* turns.unreadable(key, read.failure.message)
-      return undefined
-    }
-    if (turns.isOver(read.success)) {
-      yield* turns.forget(key)
-      return undefined
-    }
-    const known = yield* turns.known(key, read.success)
-    const now = yield* Clock.currentTimeMillis
-    const begun: Turn<T, Known> = { key, object: cached, view: read.success, known, now }
-    const beat = turns.heartbeat?.(begun) ?? { write: undefined, nextAt: undefined }
-    // The answer is the base of all further decisions: a decision from the cache would conflict with this very write.
-    const object = beat.write === undefined ? cached : asCached(cache, yield* beat.write)
-    if (isHeartbeatOnly(cached, object)) readHeartbeat(resource, cached, object)
-    const current = readCached(resource, object)
-    if (Result.isFailure(current)) return undefined
+): Effect.fn.Return<Requeue, KubeError> {
+  const cached = cache.get(...addressOf(key))
+  if (cached === undefined) {
+    yield* turns.forget(key)
+    return undefined
+  }
+  const read = readCached(resource, cached)
+  if (Result.isFailure(read)) {
+    yield* turns.unreadable(key, read.failure.message)
+    return undefined
+  }
+  if (turns.isOver(read.success)) {
+    yield* turns.forget(key)
+    return undefined
+  }
+  const known = yield* turns.known(key, read.success)
+  const now = yield* Clock.currentTimeMillis
+  const begun: Turn<T, Known> = { key, object: cached, view: read.success, known, now }
+  const beat = turns.heartbeat?.(begun) ?? { write: undefined, nextAt: undefined }
+  // The answer is the base of all further decisions: a decision from the cache would conflict with this very write.
+  const object = beat.write === undefined ? cached : asCached(cache, yield* beat.write)
+  if (isHeartbeatOnly(cached, object)) readHeartbeat(resource, cached, object)
+  const current = readCached(resource, object)
+  if (Result.isFailure(current)) return undefined
 
-    const turn = { ...begun, object, view: current.success }
-    const planned = turns.plan(turns.observe(turn), now)
-    const actions = planned.filter((action): action is Action => !isRequeue(action))
-    const failures = yield* performAll(turns, turn, actions)
-    const serious = failures.find(({ reason }) => reason !== "Conflict")
-    if (serious !== undefined) return yield* serious
-    if (failures.length > 0) {
-      yield* cache.reread(...addressOf(key))
-      return "Conflict"
-    }
-    const dueTimes = planned.filter(isRequeue).map(({ at }) => at)
-    const next = Math.min(...dueTimes, beat.nextAt ?? Infinity)
-    return Number.isFinite(next) ? { after: Math.max(1, next - now) } : undefined
-  })
+  const turn = { ...begun, object, view: current.success }
+  const planned = turns.plan(turns.observe(turn), now)
+  const actions = planned.filter((action): action is Action => !isRequeue(action))
+  const failures = yield* performAll(turns, turn, actions)
+  const serious = failures.find(({ reason }) => reason !== "Conflict")
+  if (serious !== undefined) return yield* serious
+  if (failures.length > 0) {
+    yield* cache.reread(...addressOf(key))
+    return "Conflict"
+  }
+  const dueTimes = planned.filter(isRequeue).map(({ at }) => at)
+  const next = Math.min(...dueTimes, beat.nextAt ?? Infinity)
+  return Number.isFinite(next) ? { after: Math.max(1, next - now) } : undefined
+})
 
 /**
  * Starts a controller with a cache of its resource, for as long as the scope lives. `turnsOf` is given the controller
  * itself, for work between turns that wants another turn; it must not read the cache yet.
  */
-export const makePlannedController = <T, Known, Observation, Action extends { readonly _tag: string }>(
+export const makePlannedController = Effect.fnUntraced(function* <
+  T,
+  Known,
+  Observation,
+  Action extends { readonly _tag: string }
+>(
   { api, name, resource, selection }: ControlledResource<T>,
   turnsOf: (self: PlannedController<T>) => PlannedTurns<T, Known, Observation, Action>
-): Effect.Effect<PlannedController<T>, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { enqueue } = yield* makeController({
-      name,
-      reconcile: (key) => plannedReconcile(resource, cache, turns, key)
-    })
-    const self: PlannedController<T> = {
-      enqueue,
-      get cache() {
-        return cache
-      },
-      place: (key) => {
-        const [name, namespace] = addressOf(key)
-        return { api, resource, cache, name, ...(namespace === undefined ? {} : { namespace }) }
-      },
-      view: (key) => {
-        const object = cache.get(...addressOf(key))
-        const read = object === undefined ? undefined : readCached(resource, object)
-        return read !== undefined && Result.isSuccess(read) ? read.success : undefined
-      }
-    }
-    const turns = turnsOf(self)
-    const cache = yield* makeReflector(api, resource, turns.changed, selection)
-    return self
+): Effect.fn.Return<PlannedController<T>, never, Scope.Scope> {
+  const { enqueue } = yield* makeController({
+    name,
+    reconcile: (key) => plannedReconcile(resource, cache, turns, key)
   })
+  const self: PlannedController<T> = {
+    enqueue,
+    get cache() {
+      return cache
+    },
+    place: (key) => {
+      const [name, namespace] = addressOf(key)
+      return { api, resource, cache, name, ...(namespace === undefined ? {} : { namespace }) }
+    },
+    view: (key) => {
+      const object = cache.get(...addressOf(key))
+      const read = object === undefined ? undefined : readCached(resource, object)
+      return read !== undefined && Result.isSuccess(read) ? read.success : undefined
+    }
+  }
+  const turns = turnsOf(self)
+  const cache = yield* makeReflector(api, resource, turns.changed, selection)
+  return self
+})

@@ -16,24 +16,21 @@ const maxPause = 2_000
  * Repeats an attempt while its failures may pass by themselves, for 8 s or `forMs`, and never sooner than a server asks
  * for. Fails with the last failure.
  */
-export const retrying = <A, E extends { readonly message: string; readonly retryAfterMs?: number }, R>(
-  attempt: Effect.Effect<A, E, R>,
-  mayPass: (error: E) => boolean,
-  forMs = retryFor
-): Effect.Effect<A, E, R> =>
-  // Not Effect.retry: its schedules draw no jitter for the last failure, which would change seeded runs. They also
-  // check the time before a pause, where here the pause itself must end in time.
-  Effect.gen(function* () {
-    const until = (yield* Clock.currentTimeMillis) + forMs
-    for (let pause = firstPause; ; pause = Math.min(maxPause, 2 * pause)) {
-      const result = yield* Effect.result(attempt)
-      if (Result.isSuccess(result)) return result.success
-      const error = result.failure
-      const wait = Math.max(pause * (yield* Random.nextBetween(0.8, 1.2)), error.retryAfterMs ?? 0)
-      if (!mayPass(error) || (yield* Clock.currentTimeMillis) + wait > until) return yield* Effect.fail(error)
-      yield* Effect.sleep(wait)
-    }
-  })
+export const retrying = Effect.fnUntraced(function* <
+  A,
+  E extends { readonly message: string; readonly retryAfterMs?: number },
+  R
+>(attempt: Effect.Effect<A, E, R>, mayPass: (error: E) => boolean, forMs = retryFor): Effect.fn.Return<A, E, R> {
+  const until = (yield* Clock.currentTimeMillis) + forMs
+  for (let pause = firstPause; ; pause = Math.min(maxPause, 2 * pause)) {
+    const result = yield* Effect.result(attempt)
+    if (Result.isSuccess(result)) return result.success
+    const error = result.failure
+    const wait = Math.max(pause * (yield* Random.nextBetween(0.8, 1.2)), error.retryAfterMs ?? 0)
+    if (!mayPass(error) || (yield* Clock.currentTimeMillis) + wait > until) return yield* Effect.fail(error)
+    yield* Effect.sleep(wait)
+  }
+})
 
 /**
  * Whether a failure may pass: the server was away, busy or confused, or a token is being replaced. A refusal of the

@@ -305,19 +305,18 @@ const leadFor = <R>(
  * the Lease up. All terms run in the same process: if a container ended with each term, its kubelet would delay the
  * restart by up to five minutes while an API server fails again and again.
  */
-export const electLeader = <R>(
+export const electLeader = Effect.fnUntraced(function* <R>(
   options: ElectorOptions,
   lead: (term: Term) => Effect.Effect<never, never, R | Scope.Scope>
-): Effect.Effect<never, never, Exclude<R, Scope.Scope>> =>
-  Effect.gen(function* () {
-    const state = yield* makeState(options)
-    for (;;) {
-      const term = yield* standBy(state)
-      yield* logInfo("the operator leads", { epoch: term.epoch, identity: state.identity })
-      const why = yield* leadFor(state, term, lead(term))
-      yield* logWarning("the operator does not lead any more", { epoch: term.epoch, why })
-    }
-  })
+): Effect.fn.Return<never, never, Exclude<R, Scope.Scope>> {
+  const state = yield* makeState(options)
+  for (;;) {
+    const term = yield* standBy(state)
+    yield* logInfo("the operator leads", { epoch: term.epoch, identity: state.identity })
+    const why = yield* leadFor(state, term, lead(term))
+    yield* logWarning("the operator does not lead any more", { epoch: term.epoch, why })
+  }
+})
 
 /** The end of {@link holdLease}; `why` is a clause. */
 export interface LeaseEnd {
@@ -329,15 +328,14 @@ export interface LeaseEnd {
  * Tries once to get a Lease that seems to be free, and runs `hold` until it is lost. An interruption gives the Lease
  * up. `observed`: the Lease as the caller has seen it, so that the silence of its holder counts from then.
  */
-export const holdLease = <R>(
+export const holdLease = Effect.fnUntraced(function* <R>(
   options: ElectorOptions,
   observed: ObservedLease | undefined,
   hold: (term: Term) => Effect.Effect<never, never, R | Scope.Scope>
-): Effect.Effect<LeaseEnd, never, Exclude<R, Scope.Scope>> =>
-  Effect.gen(function* () {
-    const state = yield* makeState(options, observed)
-    const attempt = yield* inTime(state, acquire(state), maxAttempt(state))
-    const acquired = acquiredTerm(state, attempt)
-    if (acquired === undefined) return { wasHeld: false, why: whyNot(attempt) }
-    return { wasHeld: true, why: yield* leadFor(state, acquired, hold(acquired)) }
-  })
+): Effect.fn.Return<LeaseEnd, never, Exclude<R, Scope.Scope>> {
+  const state = yield* makeState(options, observed)
+  const attempt = yield* inTime(state, acquire(state), maxAttempt(state))
+  const acquired = acquiredTerm(state, attempt)
+  if (acquired === undefined) return { wasHeld: false, why: whyNot(attempt) }
+  return { wasHeld: true, why: yield* leadFor(state, acquired, hold(acquired)) }
+})

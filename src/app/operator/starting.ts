@@ -22,28 +22,27 @@ const retries = Schedule.min([Schedule.exponential("500 millis"), Schedule.space
  * Otherwise the API server would answer 503 in the operator's place, and clients repeat on 503 for minutes without a
  * word (operator-api.md §2.4). A start that fails is repeated.
  */
-export const untilStarted = <R>(
+export const untilStarted = Effect.fnUntraced(function* <R>(
   start: Effect.Effect<Facade, KubeError, R>
-): Effect.Effect<Facade, never, R | Scope.Scope> =>
-  Effect.gen(function* () {
-    const started = yield* Deferred.make<Facade>()
-    let problem = "it is reading its cluster"
-    yield* start.pipe(
-      Effect.tapError((error) => {
-        problem = error.message
-        return Effect.andThen(logWarning("the operator cannot start yet", { problem }), () =>
-          Effect.sleep(error.retryAfterMs ?? 0)
-        )
-      }),
-      Effect.retry(retries),
-      Effect.flatMap((facade) => Deferred.succeed(started, facade)),
-      Effect.forkScoped
-    )
-    const why = (): string => `The operator is still starting: ${problem}`
-    const stillStarting = () => Effect.fail(internalError(`${why()}; try again in a moment.`))
-    return mapFacade(Effect.timeoutOrElse(Deferred.await(started), { duration: patience, orElse: stillStarting }), {
-      problems: Effect.flatMap(Deferred.isDone(started), (done) =>
-        done ? Effect.flatMap(Deferred.await(started), (made) => made.problems) : Effect.succeed([`${why()}.`])
+): Effect.fn.Return<Facade, never, R | Scope.Scope> {
+  const started = yield* Deferred.make<Facade>()
+  let problem = "it is reading its cluster"
+  yield* start.pipe(
+    Effect.tapError((error) => {
+      problem = error.message
+      return Effect.andThen(logWarning("the operator cannot start yet", { problem }), () =>
+        Effect.sleep(error.retryAfterMs ?? 0)
       )
-    })
+    }),
+    Effect.retry(retries),
+    Effect.flatMap((facade) => Deferred.succeed(started, facade)),
+    Effect.forkScoped
+  )
+  const why = (): string => `The operator is still starting: ${problem}`
+  const stillStarting = () => Effect.fail(internalError(`${why()}; try again in a moment.`))
+  return mapFacade(Effect.timeoutOrElse(Deferred.await(started), { duration: patience, orElse: stillStarting }), {
+    problems: Effect.flatMap(Deferred.isDone(started), (done) =>
+      done ? Effect.flatMap(Deferred.await(started), (made) => made.problems) : Effect.succeed([`${why()}.`])
+    )
   })
+})

@@ -59,58 +59,56 @@ const problemOf = (
   return [`The objects of kind ${kind} cannot be read${why === undefined ? " yet" : `: ${why}`}.`]
 }
 
-export const makeKnownRules = <T, Rules extends object>(
+export const makeKnownRules = Effect.fnUntraced(function* <T, Rules extends object>(
   api: KubeApi,
   source: RuleSource<T, Rules>
-): Effect.Effect<KnownRules<Rules>, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const context = yield* Effect.context<never>()
-    const read = new WeakMap<KubeObject, Rules>()
-    const listeners = new Set<() => void>()
-    let changes = 0
-    const rulesOf = (kind: ResourceDescriptor<T>, object: KubeObject): Rules => {
-      const before = read.get(object)
-      if (before !== undefined) return before
-      const rules = source.read(kind, object)
-      read.set(object, rules)
-      return rules
-    }
-    const follow = (kind: WatchedResource<T>) =>
-      makeReflector(api, kind, (object, deleted) => {
-        const problem = deleted ? undefined : source.problem(rulesOf(kind, object))
-        if (problem !== undefined) Effect.runForkWith(context)(logError("sessions are refused", { problem }))
-        changes++
-        for (const listener of [...listeners]) listener()
+): Effect.fn.Return<KnownRules<Rules>, never, Scope.Scope> {
+  const context = yield* Effect.context<never>()
+  const read = new WeakMap<KubeObject, Rules>()
+  const listeners = new Set<() => void>()
+  let changes = 0
+  const rulesOf = (kind: ResourceDescriptor<T>, object: KubeObject): Rules => {
+    const before = read.get(object)
+    if (before !== undefined) return before
+    const rules = source.read(kind, object)
+    read.set(object, rules)
+    return rules
+  }
+  const follow = (kind: WatchedResource<T>) =>
+    makeReflector(api, kind, (object, deleted) => {
+      const problem = deleted ? undefined : source.problem(rulesOf(kind, object))
+      if (problem !== undefined) Effect.runForkWith(context)(logError("sessions are refused", { problem }))
+      changes++
+      for (const listener of [...listeners]) listener()
+    })
+  const reflectors = yield* Effect.forEach(source.kinds, (kind) =>
+    Effect.map(follow(kind), (reflector) => ({ kind, reflector }))
+  )
+  const problems = (): ReadonlyArray<string> => reflectors.flatMap(({ kind, reflector }) => problemOf(kind, reflector))
+  const known: Effect.Effect<void> = Effect.suspend(() =>
+    problems().length === 0 ? Effect.void : Effect.andThen(Effect.sleep(lookAgainAfter), known)
+  )
+  return {
+    inNamespace: (namespace) =>
+      reflectors.flatMap(({ kind, reflector }) =>
+        reflector
+          .all()
+          .filter(({ metadata }) => metadata.namespace === undefined || metadata.namespace === namespace)
+          .map((object) => rulesOf(kind, object))
+      ),
+    problems,
+    started: known,
+    changes: () => changes,
+    changedAfter: (number) =>
+      Effect.callback<number>((resume) => {
+        const check = (): void => {
+          if (changes === number) return
+          listeners.delete(check)
+          resume(Effect.succeed(changes))
+        }
+        listeners.add(check)
+        check()
+        return Effect.sync(() => listeners.delete(check))
       })
-    const reflectors = yield* Effect.forEach(source.kinds, (kind) =>
-      Effect.map(follow(kind), (reflector) => ({ kind, reflector }))
-    )
-    const problems = (): ReadonlyArray<string> =>
-      reflectors.flatMap(({ kind, reflector }) => problemOf(kind, reflector))
-    const known: Effect.Effect<void> = Effect.suspend(() =>
-      problems().length === 0 ? Effect.void : Effect.andThen(Effect.sleep(lookAgainAfter), known)
-    )
-    return {
-      inNamespace: (namespace) =>
-        reflectors.flatMap(({ kind, reflector }) =>
-          reflector
-            .all()
-            .filter(({ metadata }) => metadata.namespace === undefined || metadata.namespace === namespace)
-            .map((object) => rulesOf(kind, object))
-        ),
-      problems,
-      started: known,
-      changes: () => changes,
-      changedAfter: (number) =>
-        Effect.callback<number>((resume) => {
-          const check = (): void => {
-            if (changes === number) return
-            listeners.delete(check)
-            resume(Effect.succeed(changes))
-          }
-          listeners.add(check)
-          check()
-          return Effect.sync(() => listeners.delete(check))
-        })
-    }
-  })
+  }
+})

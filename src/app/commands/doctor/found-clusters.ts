@@ -39,18 +39,17 @@ const filesNow = (read: ReadFiles): Effect.Effect<FoundNow> =>
     Effect.catch((problem) => Effect.succeed({ clusters: [], problems: [problem] }))
   )
 
-const clusterApiNow: Look = ({ own, search: { clusterApiNamespace: namespace } }) =>
-  Effect.gen(function* () {
-    const version = yield* servedClusterApi({ api: own, namespace })
-    if (version === undefined) return withoutProblems([])
-    const { items } = yield* own.list(clusterApiClusters(version), { namespace })
-    const found = yield* Effect.forEach(items.filter(isProvisioned), ({ metadata: { name } }) =>
-      Effect.map(own.list(secrets, { namespace, name: clusterApiSecret(name) }), ({ items: [secret] }) =>
-        secret === undefined ? [] : [providedBy(name, inSecret(secret, name, clusterApiSecretUse))]
-      )
+const clusterApiNow: Look = Effect.fnUntraced(function* ({ own, search: { clusterApiNamespace: namespace } }) {
+  const version = yield* servedClusterApi({ api: own, namespace })
+  if (version === undefined) return withoutProblems([])
+  const { items } = yield* own.list(clusterApiClusters(version), { namespace })
+  const found = yield* Effect.forEach(items.filter(isProvisioned), ({ metadata: { name } }) =>
+    Effect.map(own.list(secrets, { namespace, name: clusterApiSecret(name) }), ({ items: [secret] }) =>
+      secret === undefined ? [] : [providedBy(name, inSecret(secret, name, clusterApiSecretUse))]
     )
-    return withoutProblems(found.flat())
-  })
+  )
+  return withoutProblems(found.flat())
+})
 
 const clusterProfilesNow: Look = ({ own, search: { accessProviders, clusterProfileNamespace: namespace } }) =>
   own.list(clusterProfiles, { namespace }).pipe(

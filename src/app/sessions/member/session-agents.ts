@@ -283,8 +283,8 @@ const startSession = (state: ClusterSessionState, turn: ChildTurn, placements: P
     sessionChanged(state, name)
   }).pipe(
     startingEnds(turn),
-    Effect.catchDefect((defect) =>
-      Effect.gen(function* () {
+    Effect.catchDefect(
+      Effect.fnUntraced(function* (defect) {
         const { key: name, known: session } = turn
         yield* logError("agent not started", { session: name, defect: String(defect) })
         const message = "starting its agent failed; the operator's log says why"
