@@ -105,7 +105,7 @@ const doneGeneration = (branch: KubeObject | undefined): number | undefined => {
 const areDone = (made: BranchRecord | undefined, migrations: string | undefined): boolean =>
   migrations === undefined || made?.migrated.has(migrations) === true
 
-/** Migrations that somebody adds to a branch that is Ready leave it so; its status says which generation is done. */
+/** Migrations that a developer adds to a branch that is Ready leave it so; its status says which generation is done. */
 export const readyBranchesServe = aboutChanges(
   "S-B14",
   "A branch becomes Ready only when its copy is complete, its pod takes connections and its migrations have " +

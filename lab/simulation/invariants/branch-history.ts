@@ -38,7 +38,7 @@ export interface BranchRecord {
   readonly migrations: Map<number, string | undefined>
   /** Those of them of which a run has succeeded. */
   readonly migrated: Set<string>
-  /** Why it could fail after it was ready: its pod or its Secret was lost, or somebody changed its spec. */
+  /** Why it could fail after it was ready: its pod or its Secret was lost, or a developer changed its spec. */
   isLost: boolean
   goneAt: number | undefined
   /** Whether an operator asked for its deletion. */
@@ -127,7 +127,7 @@ const hasCondition = (object: KubeObject | undefined, type: string): boolean =>
 
 export class BranchHistory {
   readonly records = new Map<string, BranchRecord>()
-  /** When somebody last brought a fault about, or an operator ended. */
+  /** When the story last brought a fault about, or an operator ended. */
   faultAt = -Infinity
   /** The kinds of faults so far. */
   readonly faults = new Set<string>()

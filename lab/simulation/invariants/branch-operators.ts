@@ -1,4 +1,4 @@
-/** Whether somebody is there to do what is to be done about branches; an uninstalled operator does nothing. */
+/** Whether an operator is there to do what is to be done about branches; an uninstalled operator does nothing. */
 
 import type { World } from "../world/world.ts"
 import { isOrdering } from "./branch-history.ts"

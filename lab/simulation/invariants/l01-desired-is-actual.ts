@@ -128,7 +128,7 @@ export const desiredIsActual: Invariant = {
       },
       atRest: (moment) => {
         const theWorld = world()
-        // Without a primary nobody reports on the session, and the members end their parts.
+        // Without a primary there are no reports on the session, and the members end their parts.
         if (moment === "left" || theWorld.primary.host.isGone) return []
         return [...theWorld.clients.values()].flatMap((client) => {
           if (client.ended !== undefined) return []

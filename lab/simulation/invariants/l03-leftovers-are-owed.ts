@@ -23,7 +23,7 @@ export const leftoversAreOwed: Invariant = {
     /** UIDs of parents from which an operator, not a person, took the finalizer. */
     const released = new Set<string>()
     const owedSince = new Map<string, number>()
-    /** Creates whose answer nobody has heard, by cluster and name. */
+    /** Creates whose answer has not arrived, by cluster and name. */
     const pending = new Set<string>()
     /** Notes the debts that begin and end. */
     const noteDebts = (at: number): void => {
@@ -31,7 +31,7 @@ export const leftoversAreOwed: Invariant = {
       for (const child of owedSince.keys()) if (!owed.has(child)) owedSince.delete(child)
       for (const child of owed.keys()) if (!owedSince.has(child)) owedSince.set(child, at)
     }
-    /** Whether a child is there of a parent that goes, and nobody else will end it. */
+    /** Whether a child is there of a parent that goes, and no other operator will end it. */
     const isLeft = (parent: KubeObject, cluster: string, name: string): boolean => {
       const known = world().clusters.get(cluster)
       const child = known?.server.objects.peek(mirrordClusterSessions, name)

@@ -27,7 +27,7 @@ export const credentialsFresh: Invariant = {
         Answered: ({ at, call: { operator, to }, outcome }) => {
           const key = `${operator} in ${to}`
           const since = refusedSince.get(key)
-          // Nobody knows whether a cluster that is not reached would refuse; that time does not count.
+          // A cluster that is not reached might refuse or not; that time does not count.
           if (outcome === "Unreachable") return since === undefined ? undefined : void refusedSince.set(key, at)
           if (outcome !== "Unauthorized") return void refusedSince.delete(key)
           const { areCredentialsWell, faultPlans, makers } = world()

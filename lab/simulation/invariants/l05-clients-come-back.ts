@@ -46,7 +46,7 @@ const isHopeless = (world: World, client: SimClient | undefined): boolean => {
   )
 }
 
-/** Whether a copy over many clusters is wanted of a workload that one of them does not have. */
+/** Whether a copy over many clusters is wanted of a workload that a cluster does not have. */
 const isOfNothing = (world: World, { isOfOneCluster, wish }: SimClient): boolean =>
   wish !== undefined &&
   !isOfOneCluster &&

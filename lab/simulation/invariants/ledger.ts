@@ -40,7 +40,7 @@ const children = (world: World, { host, server }: SimCluster, isMeddled: boolean
     const parent = parentNameOf(child)
     const isKept =
       parent !== undefined && world.primary.server.objects.peek(mirrordMultiClusterSessions, parent) !== undefined
-    // A session of one cluster has nobody but its own operator.
+    // A session of one cluster has no operator but its own.
     const isAlone = parent === undefined
     return !(host.isGone && (world.primary.host.isGone || isKept || isMeddled || isAlone))
   })

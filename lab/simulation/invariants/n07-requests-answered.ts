@@ -84,7 +84,7 @@ export const requestsAnswered: Invariant = {
       { by, cluster, id, status }: EventOf<"RequestAnswered">,
       isHopeful: boolean
     ): string | undefined => {
-      // Nobody listens in a copy whose session steals nothing.
+      // No program listens in a copy whose session steals nothing.
       const isOfCopy = by === "nobody" && inCopies.delete(id)
       if (!isHopeful || isOfCopy || world().cluster(cluster).kubelet.podsOf("myapp").length === 0) return undefined
       return `is answered by ${by === "nobody" ? "nobody" : status} although nothing was wrong.`

@@ -1,6 +1,6 @@
 /**
- * N14 (failures.md §3.14). The Service selects its pod by the leader's label. Without a labelled pod nobody is served;
- * with two labelled pods a standby gets requests.
+ * N14 (failures.md §3.14). The Service selects its pod by the leader's label. Without a labelled pod no client is
+ * served; with two labelled pods a standby gets requests.
  */
 
 import { leaderLabel } from "../../../src/domain/leadership/leader-label.ts"

@@ -40,9 +40,9 @@ const obstacles = (world: World, cluster: SimCluster, session: KubeObject): Read
   const podNames = new Set(
     all.flatMap(({ metadata }) => (owned.has(metadata.labels?.["job-name"] ?? "") ? [metadata.name] : []))
   )
-  // An agent without a connection is none of the session's any more: nobody waits for it, and it ends by itself.
+  // An agent without a connection is none of the session's any more: no client waits for it, and it ends by itself.
   // Nothing says whose an ephemeral agent is: all sessions of a cluster share the few of its workload, or of a copy. As
-  // nobody can end such a container, one that hangs counts as long as its operator has not given it up.
+  // no caller can end such a container, one that hangs counts as long as its operator has not given it up.
   const copies = new Set(all.flatMap(({ metadata }) => (isCopy(metadata) ? [metadata.name] : [])))
   const kept = new Set(world.network.connections.flatMap(({ isKept, what }) => (isKept() ? [what] : [])))
   const agents = kubelet.agents.filter(({ agent, name: pod, within }) => {

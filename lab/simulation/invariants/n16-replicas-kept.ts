@@ -116,7 +116,7 @@ export const replicasKept: Invariant = {
       atRest: () => [
         ...besideTheirs(world(), workloads, (key) => meddled.has(key)),
         ...[...workloads.values()].flatMap(({ cluster, now, plural, wanted }) => {
-          // Nobody is there who could give the pods back; `braid cleanup` does that for an operator that is removed.
+          // No operator could give the pods back; `braid cleanup` does that for an operator that is removed.
           if (world().cluster(cluster).host.isGone) return []
           const what = `In ${cluster} ${plural} ${now.metadata.name}`
           const [kept, found] = [keptBy(now), replicasOf(now)]

@@ -1,5 +1,5 @@
 /**
- * N26 (failures.md §3.27). A cluster is not given up because nobody makes other credentials for it: the last ones are
+ * N26 (failures.md §3.27). A cluster is not given up because its maker makes no other credentials: the last ones are
  * used until their end, by each process that has got them.
  */
 

@@ -35,7 +35,7 @@ export const noDeleteInUse: Invariant = {
       for (const { due, text } of suspicions.values()) if (now > due) return text
       return undefined
     }
-    /** The use of the parent that a delete is about; `undefined` if nobody uses it. */
+    /** The use of the parent that a delete is about; `undefined` if it is not used. */
     const inUse = (call: PortCall): Use | undefined => {
       const use = uses.get(call.name)
       const parent = world().primary.server.objects.peek(mirrordMultiClusterSessions, call.name)

@@ -24,7 +24,7 @@ const encoded = [0, 1, 2].map((shift) => {
 
 const leaks = (text: string): boolean => text.includes(canary) || encoded.some((part) => text.includes(part))
 
-/** A text that may be shown to somebody who may not know credentials, and where. */
+/** A text that may be shown to people who may not know credentials, and where. */
 const told = (where: string, text: string): string | undefined =>
   leaks(text) ? `A credential is in ${where}.` : undefined
 

@@ -55,7 +55,7 @@ export const readyForWhatIsSeen: Invariant = {
           server.objects.peekAll(ref).flatMap((object) => {
             const ready = claimed(object)
             const { generation = 1, name } = object.metadata
-            // Without an operator nobody observes anything.
+            // Without an operator no change is observed.
             if (ready === undefined || isLeaving(object) || host.isGone) return []
             if ((ready.observedGeneration ?? 0) >= generation) return []
             return [

@@ -67,7 +67,7 @@ export const sourcesAreNotReached = branchRule({
           const records = [...history.records.values()].filter(({ object }) => branches.includes(object.metadata.name))
           const variables = variablesOf(records)
           if (variables.size === 0) return `${name} is served although there is no branch ${branches.join(", ")}.`
-          // The command gets all variables before anybody can know which one is meant; the internal proxy asks for it.
+          // The command gets all variables before it can be known which one is meant; the internal proxy asks for it.
           const meant = environment.size < branchEngineWords.length ? [wishedVariable(branchWish)] : []
           const missed = meant.find((variable) => !environment.has(variable))
           if (missed !== undefined) return `${name} goes on without ${missed}, which leads to its branch.`

@@ -60,7 +60,7 @@ const mayComeBack = (world: World, client: SimClient, cluster: string, begunAt: 
 /** Whether an operator may delete a branch, whoever uses it. The delete of an origin counts for its copy. */
 const mayGo = (history: BranchHistory, branch: KubeObject): boolean => {
   if (phaseOfBranch(branch) === "Failed") return true
-  // A copy of nobody goes when its name is wanted.
+  // A copy without an origin goes when its name is wanted.
   const marks = marksOf(branch)
   const origin = history.records.get(marks?.uid ?? "")
   const isUnwanted = marks !== undefined && (origin === undefined || origin.goneAt !== undefined)

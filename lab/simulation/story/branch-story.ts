@@ -88,7 +88,7 @@ const calm = (places: ReadonlyArray<string>, random: RandomStream): ReadonlyArra
   ...(random.chance(0.2)
     ? ["branch q3 of three at a", "tick 20s", "cut q3 a", "crash operator a", "tick 80s", "heal all", "tick 20s"]
     : []),
-  // A branch is made with migrations, and somebody adds one to the order or to the branch itself.
+  // A branch is made with migrations, and a developer adds one to the order or to the branch itself.
   ...(random.chance(0.3)
     ? ["branch q4 of four migrated", "tick 20s", `database ${random.pick(places)} migrate four`, "tick 15s"]
     : [])

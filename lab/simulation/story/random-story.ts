@@ -446,7 +446,7 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
       weights: fc.tuple(...acts.map(({ name }) => fc.constantFrom(...(multiples[name] ?? defaultMultiples)))),
       // In nearly all stories a session works when faults begin.
       begin: fc.constantFrom("session steal", "session steal", "session", ""),
-      // An act depends on the acts before it. Each act has its own randomness, so that one act more or less changes few
+      // An act depends on the acts before it. Each act has its own randomness, so that an act more or less changes few
       // others.
       acts: fc.array(seed, {
         minLength: options.minutes > defaultRandomStory.minutes ? maxActs(options.minutes) : minActs,

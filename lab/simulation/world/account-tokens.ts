@@ -59,7 +59,7 @@ export class AccountTokens {
   }
 
   /**
-   * So many of the next tokens that are asked for are known to nobody, as where the replicas of a server do not have
+   * So many of the next tokens that are asked for are known to no server, as where the replicas of a server do not have
    * one signing key.
    */
   grantDuds(count: number): void {

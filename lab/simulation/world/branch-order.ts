@@ -184,7 +184,7 @@ export const obtainBranches = (asker: BranchAsker, outcome: BranchOutcome): void
       else failed(answer.failure)
     })
 
-  /** Orders these one after the other, or finds one that somebody has ordered meanwhile. */
+  /** Orders these one after the other, or finds one that another client has ordered meanwhile. */
   const order = (missing: ReadonlyArray<string>, then: (made: ReadonlyArray<KubeObject>) => void): void => {
     const [id, ...others] = missing
     if (id === undefined) return then([])

@@ -39,7 +39,7 @@ export interface CopyAsker {
   readonly mayReuse: boolean
   /** Whether the user has gone. */
   readonly isOver: () => boolean
-  /** Tells how far the copy is, each time that somebody has asked. */
+  /** Tells how far the copy is, each time that the client has asked. */
   readonly told: (copy: CopyTarget) => void
 }
 

@@ -1,6 +1,6 @@
 /**
  * Stand-ins for what makes credentials for a primary: the token services of clouds, and a plugin, which the product's
- * own code runs. Each member's maker may fail, hang, be slow, or say what nobody understands.
+ * own code runs. Each member's maker may fail, hang, be slow, or give an answer without sense.
  *
  * Not here: which API server knows what they make (account-tokens.ts).
  */

@@ -51,7 +51,7 @@ interface Member {
   readonly tokens: AccountTokens
   credentials: Credentials
   isProvided: boolean
-  /** Somebody has written what nobody can use. */
+  /** Credentials or a kubeconfig that cannot be used are written for it. */
   isSpoilt: boolean
 }
 
@@ -141,7 +141,7 @@ export class MemberAuthors {
     })
   }
 
-  /** Somebody writes what is no certificate, or no kubeconfig, of the member. */
+  /** A person writes what is no certificate, or no kubeconfig, of the member. */
   spoil(name: string): void {
     this.#change(name, (member) => {
       member.isSpoilt = true
@@ -153,7 +153,7 @@ export class MemberAuthors {
     return !this.#isFileSpoilt
   }
 
-  /** The file of contexts becomes what nobody can read, and so does the directory, until they are mended. */
+  /** The file of contexts becomes unreadable, and so does the directory, until they are mended. */
   spoilFile(): void {
     this.#isFileSpoilt = true
   }

@@ -184,7 +184,7 @@ export interface NetworkConnection {
   readonly places: readonly [Place, Place]
   /** Breaks the connection and tells both ends. */
   readonly reset: () => void
-  /** From now on all that is sent is lost, and nobody is told. */
+  /** From now on all that is sent is lost, and neither end hears of it. */
   readonly goSilent: () => void
   /** Whether the end that began it still takes it for open. */
   readonly isKept: () => boolean

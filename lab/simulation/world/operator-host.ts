@@ -80,7 +80,7 @@ export class OperatorHost implements ReplicaHost {
     return this.isGone || (this.serves && this.replicas.every(({ skew }) => skew === 0))
   }
 
-  /** Whether the operator is uninstalled, so that nobody starts it again. */
+  /** Whether the operator is uninstalled, so that no controller starts it again. */
   get isGone(): boolean {
     return this.#isGone
   }
@@ -104,14 +104,14 @@ export class OperatorHost implements ReplicaHost {
   }
 
   /**
-   * Kills the leader as by SIGKILL, or another replica if nobody leads. The replica is started again after a moment.
+   * Kills the leader as by SIGKILL, or another replica if none leads. The replica is started again after a moment.
    */
   crash(detail: string): void {
     const victim = this.leader ?? this.replicas.find(({ process }) => process !== undefined)
     victim?.crash(detail)
   }
 
-  /** Kills all replicas, and nobody starts them again. */
+  /** Kills all replicas, which are not started again. */
   leaveForEver(): void {
     this.#isGone = true
     for (const replica of this.replicas) replica.leaveForEver()

@@ -111,7 +111,7 @@ export class OperatorReplica {
   #holdings = new Holdings()
   #starts = 0
   #restarts = true
-  /** The node is gone, and nobody knows yet that its container does not run. */
+  /** The node is gone, and the cluster does not know yet that its container does not run. */
   #isLost = false
   #isTerminating = false
   #terminate = (): void => {}
@@ -156,7 +156,7 @@ export class OperatorReplica {
     return this.#holdings.now()
   }
 
-  /** Whether the Service leads here: the pod has the leader's label, and nobody knows that it does not run. */
+  /** Whether the Service leads here: the pod has the leader's label, and is not known to be dead. */
   get isSelected(): boolean {
     if (this.#pod === undefined) return this.#options.replicas === undefined
     const { objects } = this.#options.server
@@ -233,7 +233,7 @@ export class OperatorReplica {
     this.#terminate = () => (process.state === "running" ? end() : process.holdFirst(end))
   }
 
-  /** Somebody deleted the pod: the process is stopped, in order if it can be, and another pod takes its place. */
+  /** A person deleted the pod: the process is stopped, in order if it can be, and another pod takes its place. */
   podDeleted(uid: string | undefined): void {
     if (this.#pod === undefined || this.#pod.uid !== uid) return
     const { kernel } = this.#options
@@ -278,7 +278,7 @@ export class OperatorReplica {
 
   /**
    * Kills the process together with its node. The pod object stays as it was, with its label, even after another pod
-   * has taken its place: nobody deletes it.
+   * has taken its place: no controller deletes it.
    */
   loseNode(): void {
     this.#isLost = true
@@ -294,7 +294,7 @@ export class OperatorReplica {
     if (this.#restarts) this.start()
   }
 
-  /** Kills the process, and nobody starts it again. */
+  /** Kills the process, which is not started again. */
   leaveForEver(): void {
     this.#restarts = false
     this.crash("for ever")

@@ -224,7 +224,7 @@ const watchOver = (a: End, b: End, { deaf, left, pulse, right }: PipeOptions, is
     }
     left.process.after(pulse, beat)
   }
-  // The right end came through an API server, whose keep-alive notices in the end that nobody is there any more.
+  // The right end came through an API server, whose keep-alive notices in the end that its peer is gone.
   let deadFor = 0
   const probe = (): void => {
     if (b.over) return

@@ -25,7 +25,7 @@ export interface ClientSurroundings {
   readonly version: string
   readonly process: SimProcess
   readonly delay: () => number
-  /** The longest such time. It is drawn for nobody, so an operator's pings shift no other draws. */
+  /** The longest such time. It is not drawn, so an operator's pings shift no other draws. */
   readonly maxDelay: () => number
   readonly env: ReadonlyMap<string, string>
   readonly targetless: boolean
@@ -222,7 +222,7 @@ export class SimAgentClient implements AgentOutput {
     if (this.#deaf || this.#over) return
     // The message that comes most often needs no decoding.
     if (bytes.length === 1 && peekClient(bytes) === "Ping") {
-      // Nobody has said a version on the connection by which an operator keeps an agent.
+      // No version was said on the connection by which an operator keeps an agent.
       const delay = this.#isAnnounced ? undefined : this.#agent.maxDelay()
       return this.#inline.think(this.#pong, delay)
     }

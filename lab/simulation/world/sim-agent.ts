@@ -240,7 +240,7 @@ export class SimAgent {
     for (const id of mirrors) this.#copy(flight, request, id)
     if (thief !== undefined) return this.#hand(flight, request, thief.client, thief.form)
     if (flight.copies.length === 0) return this.#passThrough(flight)
-    // An answer at the same instant would abort the copies before anybody could read them.
+    // An answer at the same instant would abort the copies before their readers could read them.
     this.#options.process.after(this.#options.delay(), () => this.#passThrough(flight))
   }
 

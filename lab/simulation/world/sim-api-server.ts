@@ -453,7 +453,7 @@ export class ApiServer {
       case "Stale":
         return serve(back, verb === "list" ? fault.by : 0)
       case "Crash":
-        // The answer finds nobody, because its caller is dead.
+        // The answer is lost, because its caller is dead.
         return serve(crash, 0)
       case "Fail": {
         const { _tag, when, ...given } = fault

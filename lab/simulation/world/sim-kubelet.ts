@@ -34,7 +34,7 @@ const firstClientTimeout = 30_000
 const idleTtl = 60_000
 /** Least and most time from a pod of a copy to its running container, ms. */
 const copyStart: readonly [number, number] = [400, 2_500]
-/** Least and most time until a workload has the number of pods that somebody wants, ms. */
+/** Least and most time until a workload has the number of pods that is wanted, ms. */
 const scaling: readonly [number, number] = [100, 900]
 /** After so long an object is collected whose owners do not exist, ms. */
 const collectAfter = 2_000
@@ -248,13 +248,13 @@ export class SimKubelet {
     return this.#options.server.objects.peek(refOf(kind), name, workloadNamespace) !== undefined
   }
 
-  /** Somebody sets the number of pods of a workload that is there. Jobs have no such number. */
+  /** A person or the operator sets the number of pods of a workload that is there. Jobs have no such number. */
   scaleOther(kind: WorkloadPlan["kind"], name: string, replicas: number): void {
     if (isScalable(kind))
       this.#options.server.objects.write(refOf(kind), name, { spec: { replicas } }, workloadNamespace)
   }
 
-  /** Somebody deletes a workload. */
+  /** A developer deletes a workload. */
   deleteOther(kind: WorkloadPlan["kind"], name: string): void {
     this.#options.server.objects.erase(refOf(kind), name, workloadNamespace)
   }
@@ -264,7 +264,7 @@ export class SimKubelet {
     return this.#options.server.objects.peekAll(pods).filter(({ metadata }) => isCopy(metadata))
   }
 
-  /** The workload's controller: it has as many pods as it should a moment after somebody has said how many. */
+  /** The workload's controller: it has as many pods as it should a moment after that number was set. */
   #replicasChanged(ref: ResourceRef, before: KubeObject | undefined, after: KubeObject | undefined): void {
     if (this.#isScaling || before === undefined || replicasOf(before) === replicasOf(after)) return
     const { kernel, server } = this.#options
@@ -358,7 +358,7 @@ export class SimKubelet {
     this.#writePod(pod.name, workload)
   }
 
-  /** Somebody sets the number of pods of `deployment/<workload>`, and it has them at once. */
+  /** A developer sets the number of pods of `deployment/<workload>`, and it has them at once. */
   scale(workload: string, replicas: number): void {
     const { objects } = this.#options.server
     if (objects.peek(deployments, workload, workloadNamespace) === undefined) return this.deploy(workload, replicas)
@@ -368,7 +368,7 @@ export class SimKubelet {
     this.#adjust(workload, replicas)
   }
 
-  /** Somebody sets the number of pods of `deployment/myapp-canary`, which is made with a Service if it is not there. */
+  /** Sets the number of pods of `deployment/myapp-canary`, which is made with a Service if it is not there. */
   scaleCanary(replicas: number): void {
     const { objects } = this.#options.server
     const at = { namespace: workloadNamespace, now: this.#options.kernel.now }
@@ -450,8 +450,8 @@ export class SimKubelet {
   }
 
   /**
-   * The node of a pod is lost: nobody is told. After a while the cluster notices and replaces the pod. The result is
-   * the agent that was there; its connections must have gone silent before.
+   * The node of a pod is lost without a word. After a while the cluster notices and replaces the pod. The result is the
+   * agent that was there; its connections must have gone silent before.
    */
   loseNode({ containerId, name }: WorkloadPod): void {
     const { emit, kernel, server } = this.#options
@@ -507,8 +507,8 @@ export class SimKubelet {
   }
 
   /**
-   * The API server forgets a pod of the workload and another starts, but the pod's node runs on: somebody has deleted
-   * the pod by force.
+   * The API server forgets a pod of the workload and another starts, but the pod's node runs on: the pod was deleted by
+   * force.
    */
   forgetPod(workload: string): void {
     const pod = this.#random.pick(this.podsOf(workload))

@@ -67,7 +67,7 @@ export class TokenSecrets {
     if (tokens !== undefined && this.#isUsable(member, tokens)) this.#spoilt.delete(member)
   }
 
-  /** Somebody writes what is no token of the member. */
+  /** A person writes what is no token of the member. */
   spoil(member: string, text: string): void {
     this.#write(member, text)
     this.#spoilt.add(member)
@@ -85,13 +85,13 @@ export class TokenSecrets {
     )
   }
 
-  /** Somebody deletes the Secret. */
+  /** A person deletes the Secret. */
   delete(member: string): void {
     this.#spoilt.add(member)
     this.#options.objects.erase(secrets, this.#userSecret(member), operatorNamespace)
   }
 
-  /** Somebody deletes the Secret in which the operator keeps what it was granted. */
+  /** A person deletes the Secret in which the operator keeps what it was granted. */
   forget(member: string): void {
     this.#options.objects.erase(secrets, this.#ownSecret(member), operatorNamespace)
   }

@@ -265,7 +265,7 @@ export class World {
     )
   }
 
-  /** Whether nobody has spoilt credentials, or what members are found by, and all that are asked for are given. */
+  /** Whether credentials, and what members are found by, are not spoilt, and all that are asked for are given. */
   get areCredentialsWell(): boolean {
     return this.tokenSecrets.isWell && this.authors.isWell && this.makers.isWell
   }

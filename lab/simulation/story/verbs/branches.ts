@@ -51,7 +51,7 @@ const id = name("<id>", "the id of a branch")
 const making = { id, engine: optional(choice(branchEngineWords)) }
 const acting = { id: { ...id, usage: "<id>|any" } }
 
-/** The marks of a copy: of another primary, or of this one whose origin nobody has. */
+/** The marks of a copy: of another primary, or of this one whose origin is gone. */
 const marksOf = ({ world }: StoryRun, deed: Made): { readonly annotations?: object; readonly labels?: object } => {
   if (deed === "make") return {}
   const own = world.primary.server.objects.peek(namespaces, identityNamespace)?.metadata.uid ?? ""
