@@ -47,6 +47,12 @@ const playground = Command.make(
         "Real control planes, with the operators installed by helm; `npm run kubernetes` makes the programs"
       )
     ),
+    node: Flag.Boolean("node").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription(
+        "Real clusters, each with a real node that runs the operator's image; `npm run node` provides what it needs"
+      )
+    ),
     branches: Flag.Boolean("branches").pipe(
       Flag.withDefault(false),
       Flag.withDescription(

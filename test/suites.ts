@@ -26,6 +26,7 @@ export type Need =
   | "Debian's packages"
   | "pod networks"
   | "memory groups"
+  | "node"
 
 export interface Suite {
   readonly needs: ReadonlyArray<Need>
@@ -173,6 +174,18 @@ export const suites = {
   "lab/playground/branches/branch-story": {
     needs: ["mirrord", "PostgreSQL"],
     finds: "`npm start -- --branches` does not tell its story"
+  },
+  "node/installed": {
+    needs: ["node", "control plane"],
+    finds: "the chart with its own image does not become ready on a real node, or leaves something"
+  },
+  "node/playground": {
+    needs: ["node", "control plane", "mirrord-agent"],
+    finds: "`npm start -- --node` does not tell its story"
+  },
+  "node/sessions": {
+    needs: [...clientOnKubernetes, "mirrord-agent", "node"],
+    finds: "agents, copies or ends of processes rely on a stand-in kubelet"
   },
   "real/agent-conformance": { needs: ["mirrord-agent"], finds: "the reference agent answers unlike the real one" },
   "real/agent-incoming": {

@@ -6,24 +6,25 @@ import { promisify } from "node:util"
 import { Effect } from "effect"
 import { boundMinutes } from "../client/bound.ts"
 import { ClientFailed } from "../client/client-failed.ts"
+import type { AdministratorPlace } from "./local-cluster.ts"
 
 const program = fileURLToPath(new URL("../../src/app/braid.ts", import.meta.url))
 
 /** The clusters as their administrator reaches them, and the cluster that leaves and joins. */
 export interface Membership {
-  /** Kubeconfig with a context for each cluster, under its name. */
-  readonly kubeconfig: string
+  readonly place: AdministratorPlace
   readonly primary: string
   readonly member: string
 }
 
 /** Runs `braid`; the result is the command, and its first lines until an empty one. */
-const braid = ({ kubeconfig, primary }: Membership, args: ReadonlyArray<string>) =>
+const braid = ({ place, primary }: Membership, args: ReadonlyArray<string>) =>
   Effect.tryPromise({
     try: async (signal) => {
       const all = [...args, "--context", primary]
-      const env = { ...process.env, KUBECONFIG: kubeconfig }
-      const { stdout } = await promisify(execFile)(process.execPath, [program, ...all], { env, signal })
+      const env = { ...process.env, KUBECONFIG: place.kubeconfig }
+      const [file, ...rest] = place.command([process.execPath, program, ...all])
+      const { stdout } = await promisify(execFile)(file, rest, { env, signal })
       return { command: ["braid", ...all].join(" "), output: stdout.split("\n\n")[0]?.split("\n") ?? [] }
     },
     catch: (cause) => new ClientFailed({ detail: cause instanceof Error ? cause.message : String(cause) })

@@ -7,6 +7,7 @@ import type { Effect } from "effect"
 import type { Caller, EmbeddedCluster } from "../cluster/embedded-cluster.ts"
 import type { Kubelet } from "../cluster/node/kubelet.ts"
 import type { ObjectReader } from "../cluster/store/object-reader.ts"
+import type { Command } from "./started-program.ts"
 import type { PlaygroundCluster } from "./topology.ts"
 
 /** A cluster on this machine. */
@@ -35,6 +36,7 @@ export interface LocalCluster {
 export interface RunningCluster<Cluster extends LocalCluster = EmbeddedCluster> {
   readonly description: PlaygroundCluster
   readonly cluster: Cluster
+  /** The stand-in for a node. */
   readonly kubelet: Kubelet
   /** URL at which requests enter the demo workload; undefined where it does not run. */
   readonly entry: string | undefined
@@ -47,6 +49,24 @@ export interface Playground<Cluster extends LocalCluster = EmbeddedCluster> {
   readonly setMembers: (names: ReadonlyArray<string>) => Effect.Effect<void, { readonly message: string }>
 }
 
+/** A cluster on any kind of node. */
+export interface AnyRunningCluster extends Omit<RunningCluster<LocalCluster>, "kubelet"> {
+  /** The stand-in for a node, where there is no real one. */
+  readonly kubelet?: Kubelet
+}
+
+/** A place where an administrator reaches all clusters of a fleet at the addresses that they have for each other. */
+export interface AdministratorPlace {
+  /** A kubeconfig with a context for each cluster, under its name. */
+  readonly kubeconfig: string
+  /** A command that runs there. */
+  readonly command: (command: Command) => Command
+}
+
 /** A playground on any kind of cluster. */
-export type AnyPlayground = Playground<LocalCluster>
-export type AnyRunningCluster = RunningCluster<LocalCluster>
+export interface AnyPlayground extends Omit<Playground<LocalCluster>, "clusters" | "primary"> {
+  /** This machine, unless given. */
+  readonly administrator?: AdministratorPlace
+  readonly clusters: ReadonlyArray<AnyRunningCluster>
+  readonly primary: AnyRunningCluster
+}

@@ -316,8 +316,12 @@ export const credentialsManifest = (secretName: string, token: string): string =
  * The demo workload: the same in every cluster, except for its environment and the content of one file.
  *
  * @param databaseUrl of the default cluster's database, which the workload has from a Secret; none unless given
+ * @param image of the workload, where it is not the one of the stand-in kubelets
  */
-export const workloadManifests = (cluster: PlaygroundCluster, databaseUrl?: string): string => {
+export const workloadManifests = (
+  cluster: PlaygroundCluster,
+  { databaseUrl, image = images.demo }: { readonly databaseUrl?: string | undefined; readonly image?: string } = {}
+): string => {
   const labels = { app: "myapp" }
   const url = cluster.isDefault ? databaseUrl : undefined
   const secret = {
@@ -363,7 +367,7 @@ export const workloadManifests = (cluster: PlaygroundCluster, databaseUrl?: stri
             containers: [
               {
                 name: "myapp",
-                image: images.demo,
+                image,
                 env: [
                   { name: "CLUSTER", value: cluster.name },
                   { name: "DB_HOST", value: `db.${cluster.name}.example` },

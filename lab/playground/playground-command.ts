@@ -17,6 +17,8 @@ import { findPrograms, isMissing, missingPrograms } from "./kubernetes/programs.
 import type { AnyPlayground } from "./local-cluster.ts"
 import { workloadNamespace, workloadTarget } from "./manifests.ts"
 import { mergedKubeconfig } from "./merged-kubeconfig.ts"
+import { findNode } from "./node/node-files.ts"
+import { type NodePlaygroundOptions, startNodePlayground } from "./node/node-playground.ts"
 import { startPlayground } from "./playground.ts"
 import { PlaygroundError } from "./readiness.ts"
 import { makeReporter, type Reporter } from "./reporter.ts"
@@ -29,6 +31,8 @@ export interface PlaygroundCommandOptions {
   readonly json: boolean
   /** Whether to use real control planes instead of embedded clusters. */
   readonly kubernetes: boolean
+  /** Whether to use real clusters with real nodes instead. */
+  readonly node: boolean
   /** Whether to tell the story of branches instead. */
   readonly branches: boolean
   /** Second octet of the first cluster's pod addresses. */
@@ -88,6 +92,17 @@ interface BranchSettings {
   readonly images: ImageRegistry
 }
 
+/** Starts the playground on real nodes. */
+const startNodes = (settings: Omit<NodePlaygroundOptions, "files" | "programs">, reporter: Reporter) =>
+  Effect.gen(function* () {
+    const programs = findPrograms(process.env)
+    if (isMissing(programs)) return yield* new PlaygroundError({ detail: missingPrograms(programs) })
+    const files = findNode(process.env)
+    if (typeof files === "string") return yield* new PlaygroundError({ detail: files })
+    yield* reporter.say(`  … starting ${settings.topology.clusters.length} clusters, each with a node`)
+    return (yield* startNodePlayground({ ...settings, programs, files })) satisfies AnyPlayground
+  })
+
 /** Starts the playground, on real control planes if that is asked for and their programs exist. */
 const start = (
   options: PlaygroundCommandOptions,
@@ -103,6 +118,7 @@ const start = (
       progress: (step: string) => reporter.step(step, true)
     }
     const { clusters } = settings.topology
+    if (options.node) return yield* startNodes(settings, reporter)
     // Services of real control planes have subnets of their own, behind those of the pods.
     const subnets = options.kubernetes ? 2 * clusters.length : clusters.length
     yield* claimSubnets(Array.from({ length: subnets }, (_, index) => options.subnet + index))

@@ -244,7 +244,7 @@ export const startPlayground = (
           agentEnv: options.agentEnv
         })
       )
-      if (description.hasWorkload) cluster.apply(workloadManifests(description, options.databaseUrl))
+      if (description.hasWorkload) cluster.apply(workloadManifests(description, { databaseUrl: options.databaseUrl }))
     }
     yield* waitForClusters(started, primary.cluster, progress)
     return {

@@ -216,15 +216,27 @@ const loseMember = (story: Story, member: AnyRunningCluster) =>
     return { warning: yield* warned, ...(yield* enterEverywhere(without(story, member))) }
   })
 
-/** Waits until the local process answers a request that enters at the member. */
+/**
+ * Waits until the local process answers a request that enters at the member. An attempt ends after 5 s, and after twice
+ * as long as the one before: mirrord's own agent cuts a connection that comes while it makes its rules, and neither end
+ * hears of it.
+ */
 const takesPart = ({ description, entry = "" }: AnyRunningCluster) =>
-  seen(
-    `the return of ${description.name}`,
-    request(`${entry}/back`).pipe(
-      Effect.map((said) => (isLocal(said) ? said : undefined)),
-      Effect.catch(() => Effect.succeed(undefined))
+  Effect.suspend(() => {
+    let patience = 2_500
+    return seen(
+      `the return of ${description.name}`,
+      Effect.suspend(() => {
+        patience *= 2
+        return request(`${entry}/back`).pipe(
+          Effect.timeout(patience),
+          Effect.tap(() => Effect.sync(() => (patience = 2_500))),
+          Effect.map((said) => (isLocal(said) ? said : undefined)),
+          Effect.catch(() => Effect.succeed(undefined))
+        )
+      })
     )
-  ).pipe(Effect.map((answer) => ({ answer: answer.trim() })))
+  }).pipe(Effect.map((answer) => ({ answer: answer.trim() })))
 
 const regainMember = (member: AnyRunningCluster) =>
   member.cluster.restart().pipe(
@@ -338,7 +350,8 @@ export const playStory = (playground: AnyPlayground, kubeconfig: string, reporte
       const primary = playground.primary.description.name
       // A list of clusters that gets empty, or is empty, takes a restart.
       if (playground.clusters.length > 2) {
-        const membership = { kubeconfig, primary, member: member.description.name }
+        const place = playground.administrator ?? { kubeconfig, command: (command) => command }
+        const membership = { place, primary, member: member.description.name }
         yield* step("member-left", leaveWith(story, member, membership))
         yield* step("member-joined", joinWith(member, membership))
       }

@@ -60,9 +60,9 @@ export const processOf = ({ name, uid }: Replica): number => {
 }
 
 export const logOf = async ({ primary }: AnyPlayground, { name }: Replica): Promise<ReadonlyArray<string>> => {
-  const logs = primary.kubelet.podLogs(operatorNamespace, name, undefined)
+  const logs = primary.kubelet?.podLogs(operatorNamespace, name, undefined)
   const lines: Array<string> = []
-  if (logs._tag === "Lines") for await (const line of logs.lines) lines.push(line)
+  if (logs?._tag === "Lines") for await (const line of logs.lines) lines.push(line)
   return lines
 }
 

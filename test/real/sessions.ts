@@ -102,10 +102,10 @@ const leftovers = (playground: AnyPlayground): ReadonlyArray<string> => [
 /** The last lines of the primary's operators, for failures that only they can explain. */
 const operatorLog = async ({ primary }: AnyPlayground): Promise<string> => {
   const lines: Array<string> = []
-  for (const { container, namespace, pod } of primary.kubelet.containers()) {
+  for (const { container, namespace, pod } of primary.kubelet?.containers() ?? []) {
     const logs =
       container === "mirrord-operator"
-        ? primary.kubelet.podLogs(namespace, pod, undefined, { tailLines: 60 })
+        ? primary.kubelet?.podLogs(namespace, pod, undefined, { tailLines: 60 })
         : undefined
     if (logs?._tag === "Lines") for await (const line of logs.lines) lines.push(`${pod}: ${line}`)
   }

@@ -3,9 +3,8 @@
  * kube-controller-manager. Nodes and pods are not started here (`real-cluster.ts`).
  */
 
-import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { type ChildProcess, execFile } from "node:child_process"
 import { generateKeyPairSync, randomInt } from "node:crypto"
-import { createWriteStream } from "node:fs"
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { request } from "node:https"
 import { createServer } from "node:net"
@@ -15,7 +14,7 @@ import { setTimeout as delay } from "node:timers/promises"
 import { promisify } from "node:util"
 import { type CertificateAuthority, createAuthority } from "../../cluster/http/pki.ts"
 import { kubeconfigYaml } from "../../cluster/kubeconfig.ts"
-import { reapWithUs } from "../../cluster/node/reaper.ts"
+import { type Command, startProgram } from "../started-program.ts"
 import type { Programs } from "./programs.ts"
 
 /** The issuer and audience of a cluster's service account tokens. */
@@ -43,6 +42,8 @@ export interface ControlPlane {
   readonly kubeconfigPath: string
   readonly directory: string
   readonly credentialsFor: (user: string, groups: ReadonlyArray<string>) => Promise<ClientCertificate>
+  /** Issues the certificate of a server at an address, which clients of the cluster trust. */
+  readonly servingCertificate: (name: string, address: string) => Promise<ClientCertificate>
   readonly etcdUrl: string
   /** File to which each request of a person or of a pod is written, one JSON line each; only with `audit`. */
   readonly auditLog: string
@@ -66,7 +67,22 @@ export interface ControlPlaneOptions {
   readonly audit?: boolean
   /** More flags of kube-apiserver. */
   readonly apiServerFlags?: ReadonlyArray<string>
+  /** The network of a node, where the programs run; without it they run on this machine, and there is no node. */
+  readonly network?: PlaneNetwork
 }
+
+/** The network of a real node, as its control plane needs it. */
+export interface PlaneNetwork {
+  /** The node's address, at which pods and other clusters reach the API server. */
+  readonly address: string
+  /** A command that runs in the network. */
+  readonly inNetwork: (command: Command) => Command
+  /** Lets a port of 127.0.0.1 on this machine lead to the same port in the network. */
+  readonly forward: (port: number) => Promise<void>
+}
+
+/** The address range of Services, and two addresses of it: the API server's and that of the cluster's DNS. */
+export const nodeServices = { range: "10.96.0.0/16", apiServer: "10.96.0.1", dns: "10.96.0.10" } as const
 
 /**
  * Below the ports of outgoing connections, which cannot be reserved between two starts, and below those of tests
@@ -102,34 +118,25 @@ const isPortTaken = (error: unknown): boolean =>
 /** One program of the control plane. Its output goes to a file; it dies with this process at the latest. */
 class Program {
   readonly #name: string
-  readonly #file: string
-  readonly #args: ReadonlyArray<string>
+  readonly #command: Command
   readonly log: string
   #child: ChildProcess | undefined
 
   constructor(
     name: "etcd" | "kube-apiserver" | "kube-controller-manager",
-    programs: Programs,
-    directory: string,
+    { directory, options: { network, programs } }: Pick<Setup, "directory" | "options">,
     args: ReadonlyArray<string>
   ) {
+    const command = [programs[name], ...args] as const
     this.#name = name
-    this.#file = programs[name]
-    this.#args = args
+    this.#command = network?.inNetwork(command) ?? command
     this.log = join(directory, `${name}.log`)
   }
 
   start(): void {
-    const output = createWriteStream(this.log, { flags: "a" })
-    // In a process group of its own: Ctrl-C is for this process, which ends the program when its time has come.
-    const child = spawn(this.#file, this.#args, { stdio: ["ignore", "pipe", "pipe"], detached: true })
-    const ended = child.pid === undefined ? () => undefined : reapWithUs(child.pid)
-    child.on("error", (error) => output.write(`${this.#file} cannot be started: ${error.message}\n`))
-    for (const stream of [child.stdout, child.stderr]) stream.pipe(output, { end: false })
+    const child = startProgram(this.#command, this.log)
     child.on("exit", () => {
-      ended()
       if (this.#child === child) this.#child = undefined
-      output.end()
     })
     this.#child = child
   }
@@ -224,7 +231,7 @@ export const startControlPlane = async (options: ControlPlaneOptions): Promise<C
 }
 
 /** The files of a control plane's certificates and keys, and what is signed with them. */
-const writeIdentities = async (directory: string) => {
+const writeIdentities = async (directory: string, { network }: ControlPlaneOptions) => {
   const now = (): number => Date.now()
   const [authority, frontProxy] = await Promise.all([
     createAuthority("kubernetes", now),
@@ -249,6 +256,7 @@ const writeIdentities = async (directory: string) => {
     privateKeyEncoding: { type: "pkcs8", format: "pem" }
   })
   const names = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"]
+  const addresses = ["127.0.0.1", ...(network === undefined ? [] : [network.address, nodeServices.apiServer])]
   return {
     authority,
     write,
@@ -256,9 +264,16 @@ const writeIdentities = async (directory: string) => {
     frontProxyCa: await write(files.frontProxyCa, frontProxy.caPem),
     serving: await pair("apiserver", authority, {
       commonName: "kube-apiserver",
-      sans: [{ type: "ip", value: "127.0.0.1" }, ...names.map((value) => ({ type: "dns", value }) as const)]
+      sans: [
+        ...addresses.map((value) => ({ type: "ip", value }) as const),
+        ...names.map((value) => ({ type: "dns", value }) as const)
+      ]
     }),
     proxy: await pair(files.frontProxyClient, frontProxy, { commonName: "front-proxy-client" }),
+    kubeletClient: await pair("kubelet-client", authority, {
+      commonName: "kube-apiserver-kubelet-client",
+      organizations: ["system:masters"]
+    }),
     admin: await pair("admin", authority, { commonName: "kubernetes-admin", organizations: ["system:masters"] }),
     accountKey: await write(files.accountKey, accountKeys.privateKey),
     accountPublicKey: await write("service-accounts.pub", accountKeys.publicKey)
@@ -282,7 +297,7 @@ interface Setup {
 const setUp = async (options: ControlPlaneOptions): Promise<Setup> => {
   const { name } = options
   const directory = await mkdtemp(join(tmpdir(), `braid-kubernetes-${name}-`))
-  const identities = await writeIdentities(directory)
+  const identities = await writeIdentities(directory, options)
   const [port = 0, etcd = 0, peer = 0, manager = 0] = await freePorts(4)
   const server = `https://127.0.0.1:${port}`
   const { admin: credentials, authority, write } = identities
@@ -297,7 +312,7 @@ const setUp = async (options: ControlPlaneOptions): Promise<Setup> => {
 }
 
 const makeEtcd = ({ directory, etcdUrl, options, ports }: Setup): Program =>
-  new Program("etcd", options.programs, directory, [
+  new Program("etcd", { directory, options }, [
     `--data-dir=${join(directory, "etcd")}`,
     `--listen-client-urls=${etcdUrl}`,
     `--advertise-client-urls=${etcdUrl}`,
@@ -305,21 +320,39 @@ const makeEtcd = ({ directory, etcdUrl, options, ports }: Setup): Program =>
     "--unsafe-no-fsync"
   ])
 
+/** Flags of an API server on this machine. */
+const withoutNode: ReadonlyArray<string> = [
+  "--bind-address=127.0.0.1",
+  // An address for documentation (RFC 5737), which is never dialled: a machine without a network has none of its own.
+  "--advertise-address=192.0.2.1",
+  "--authorization-mode=RBAC"
+]
+
+/** Flags of an API server beside a real node. */
+const withNode = ({ identities }: Setup, { address }: PlaneNetwork): ReadonlyArray<string> => [
+  "--bind-address=0.0.0.0",
+  `--advertise-address=${address}`,
+  "--authorization-mode=Node,RBAC",
+  "--enable-admission-plugins=NodeRestriction",
+  `--kubelet-client-certificate=${identities.kubeletClient.cert}`,
+  `--kubelet-client-key=${identities.kubeletClient.key}`,
+  `--kubelet-certificate-authority=${identities.ca}`,
+  "--kubelet-preferred-address-types=InternalIP"
+]
+
 const makeApiServer = async (setup: Setup): Promise<Program> => {
-  const { auditLog, directory, etcdUrl, identities, options, ports } = setup
-  const { apiServerFlags = [], audit = false, serviceAccounts = false, serviceRange = "127.96.0.0/16" } = options
+  const { auditLog, etcdUrl, identities, options, ports } = setup
+  const { apiServerFlags = [], audit = false, network, serviceAccounts = false } = options
+  const { serviceRange = network === undefined ? "127.96.0.0/16" : nodeServices.range } = options
   const { ca, proxy, serving } = identities
   const policy = await identities.write("audit-policy.yaml", JSON.stringify(auditPolicy))
-  return new Program("kube-apiserver", options.programs, directory, [
+  return new Program("kube-apiserver", setup, [
     `--etcd-servers=${etcdUrl}`,
-    "--bind-address=127.0.0.1",
-    // An address for documentation (RFC 5737), which is never dialled: a machine without a network has none of its own.
-    "--advertise-address=192.0.2.1",
+    ...(network === undefined ? withoutNode : withNode(setup, network)),
     `--secure-port=${ports.server}`,
     `--tls-cert-file=${serving.cert}`,
     `--tls-private-key-file=${serving.key}`,
     `--client-ca-file=${ca}`,
-    "--authorization-mode=RBAC",
     "--allow-privileged",
     // Without the plugin, pods may come before their namespace's service account, as on the embedded cluster.
     ...(serviceAccounts ? [] : ["--disable-admission-plugins=ServiceAccount"]),
@@ -341,15 +374,18 @@ const makeApiServer = async (setup: Setup): Promise<Program> => {
 }
 
 const makeManager = ({ directory, identities, kubeconfigPath, options, ports }: Setup): Program =>
-  new Program("kube-controller-manager", options.programs, directory, [
+  new Program("kube-controller-manager", { directory, options }, [
     `--kubeconfig=${kubeconfigPath}`,
     "--bind-address=127.0.0.1",
     `--secure-port=${ports.manager}`,
     `--tls-cert-file=${identities.serving.cert}`,
     `--tls-private-key-file=${identities.serving.key}`,
     "--leader-elect=false",
-    // The stand-in kubelet sends no heartbeats. How the node lifecycle treats a stalled node is not tested here.
-    "--controllers=*,-node-lifecycle-controller,-taint-eviction-controller",
+    ...(options.network === undefined
+      ? // The stand-in kubelet sends no heartbeats.
+        ["--controllers=*,-node-lifecycle-controller,-taint-eviction-controller"]
+      : // A node is away after three reports of its kubelet are missing.
+        ["--use-service-account-credentials", "--node-monitor-period=2s", "--node-monitor-grace-period=16s"]),
     `--root-ca-file=${identities.ca}`,
     `--service-account-private-key-file=${identities.accountKey}`
   ])
@@ -377,7 +413,8 @@ class PlanePrograms {
   }
 
   async start(): Promise<void> {
-    const { etcdUrl } = this.#setup
+    const { etcdUrl, options, ports } = this.#setup
+    for (const port of [ports.server, ports.etcd, ports.manager]) await options.network?.forward(port)
     this.#etcd.start()
     await this.#etcd.until(async () => (await fetch(`${etcdUrl}/readyz`)).ok)
     await this.#startServers()
@@ -442,6 +479,10 @@ const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> =>
     auditLog: setup.auditLog,
     credentialsFor: async (commonName, organizations) => {
       const { certPem, keyPem } = await authority.issue({ commonName, organizations })
+      return { cert: certPem, key: keyPem }
+    },
+    servingCertificate: async (commonName, address) => {
+      const { certPem, keyPem } = await authority.issue({ commonName, sans: [{ type: "ip", value: address }] })
       return { cert: certPem, key: keyPem }
     },
     stop: () => programs.stop(),

@@ -39,12 +39,12 @@ export const runHelm = (
       })
   })
 
-/** Installs or upgrades the unchanged chart. */
+/** Installs or upgrades the unchanged chart, with further flags of `helm upgrade`. */
 export const installChart = (
   programs: Programs,
   cluster: RealCluster,
   values: object,
-  chart = chartFolder
+  flags: ReadonlyArray<string> = []
 ): Effect.Effect<string, PlaygroundError> =>
   Effect.gen(function* () {
     const file = join(cluster.plane.directory, "values.json")
@@ -52,5 +52,13 @@ export const installChart = (
       try: () => writeFile(file, JSON.stringify(values), { mode: 0o600 }),
       catch: (cause) => new PlaygroundError({ detail: `${file} cannot be written: ${String(cause)}` })
     })
-    return yield* runHelm(programs, cluster, ["upgrade", "--install", releaseName, chart, "--values", file])
+    return yield* runHelm(programs, cluster, [
+      "upgrade",
+      "--install",
+      releaseName,
+      chartFolder,
+      "--values",
+      file,
+      ...flags
+    ])
   })

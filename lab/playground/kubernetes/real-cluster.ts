@@ -17,6 +17,7 @@ import { startServiceProxy } from "../../cluster/network/service-proxy.ts"
 import type { ImageRegistry } from "../../cluster/node/container-program.ts"
 import type { TokenRequest } from "../../cluster/node/container-volumes.ts"
 import { type Kubelet, type KubeletError, startKubelet } from "../../cluster/node/kubelet.ts"
+import type { NodeStore } from "../../cluster/node/node-store.ts"
 import { publishedAddresses } from "../../cluster/node/pod-addresses.ts"
 import type { LocalCluster } from "../local-cluster.ts"
 import { PlaygroundError } from "../readiness.ts"
@@ -52,7 +53,7 @@ export interface RealClusterOptions {
   readonly containerRuntime?: ContainerRuntime | undefined
 }
 
-const failed = (what: string) => (cause: unknown) =>
+export const failed = (what: string) => (cause: unknown) =>
   new PlaygroundError({ detail: `${what}: ${cause instanceof Error ? cause.message : String(cause)}` })
 
 const requestToken = (api: KubeApi, namespace: string, account: string, spec: object) =>
@@ -95,33 +96,17 @@ const startPlane = ({ name, programs, serviceSubnet }: RealClusterOptions) =>
     (started) => Effect.promise(() => started.close())
   )
 
-/** Starts a cluster. The cluster and all its processes end with the scope. */
-export const startRealCluster = (
-  options: RealClusterOptions
-): Effect.Effect<
-  { readonly cluster: RealCluster; readonly kubelet: Kubelet },
-  PlaygroundError | KubeletError,
-  Scope.Scope
-> =>
+/** The cluster of a control plane that runs. `directory`: for kubeconfigs of users. */
+export const openCluster = (
+  name: string,
+  plane: ControlPlane,
+  directory: string
+): Effect.Effect<{ readonly cluster: RealCluster; readonly store: NodeStore }, PlaygroundError, Scope.Scope> =>
   Effect.gen(function* () {
-    const { containerRuntime, directory, images, name, subnet } = options
-    const plane = yield* startPlane(options)
     const config = new KubeConfig()
     config.loadFromFile(plane.kubeconfigPath)
     const api = yield* makeKubeApi(config, name)
     const { awaitSessions, store } = yield* mirrorCluster(api)
-    const kubelet = yield* startKubelet({
-      store,
-      nodeName: `${name}-node`,
-      directory: join(directory, name),
-      subnet,
-      addresses: publishedAddresses(subnet),
-      images,
-      ...(containerRuntime === undefined ? {} : { containerRuntime }),
-      apiServer: { ip: "127.0.0.1", port: Number(new URL(plane.server).port) },
-      issueToken: podToken(api)
-    })
-    yield* startServiceProxy(store, kubelet.reach)
     const cluster: RealCluster = {
       name,
       server: plane.server,
@@ -153,5 +138,32 @@ export const startRealCluster = (
       stop: () => Effect.promise(() => plane.stop()),
       restart: () => Effect.tryPromise({ try: () => plane.restart(), catch: failed(`${name} does not start again`) })
     }
+    return { cluster, store }
+  })
+
+/** Starts a cluster. The cluster and all its processes end with the scope. */
+export const startRealCluster = (
+  options: RealClusterOptions
+): Effect.Effect<
+  { readonly cluster: RealCluster; readonly kubelet: Kubelet },
+  PlaygroundError | KubeletError,
+  Scope.Scope
+> =>
+  Effect.gen(function* () {
+    const { containerRuntime, directory, images, name, subnet } = options
+    const plane = yield* startPlane(options)
+    const { cluster, store } = yield* openCluster(name, plane, directory)
+    const kubelet = yield* startKubelet({
+      store,
+      nodeName: `${name}-node`,
+      directory: join(directory, name),
+      subnet,
+      addresses: publishedAddresses(subnet),
+      images,
+      ...(containerRuntime === undefined ? {} : { containerRuntime }),
+      apiServer: { ip: "127.0.0.1", port: Number(new URL(plane.server).port) },
+      issueToken: podToken(cluster.api)
+    })
+    yield* startServiceProxy(store, kubelet.reach)
     return { cluster, kubelet }
   })

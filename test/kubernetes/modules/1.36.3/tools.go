@@ -1,7 +1,7 @@
 //go:build tools
 
-// Package controlplane names the programs that tests run as a control plane, and helm, so that go.mod keeps what they
-// need. In one module they share nearly all of what is compiled.
+// Package controlplane names the programs that tests run as a control plane and as a node, and helm, so that go.mod keeps
+// what they need. In one module they share nearly all of what is compiled.
 package controlplane
 
 import (
@@ -9,5 +9,8 @@ import (
 	_ "helm.sh/helm/v3/cmd/helm"
 	_ "k8s.io/kubernetes/cmd/kube-apiserver"
 	_ "k8s.io/kubernetes/cmd/kube-controller-manager"
+	_ "k8s.io/kubernetes/cmd/kube-proxy"
+	_ "k8s.io/kubernetes/cmd/kube-scheduler"
 	_ "k8s.io/kubernetes/cmd/kubectl"
+	_ "k8s.io/kubernetes/cmd/kubelet"
 )

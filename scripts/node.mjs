@@ -1,0 +1,227 @@
+// @ts-check
+/**
+ * Runs `npm run node`: provides what a real node is made of, for `npm start -- --node` and for tests: programs, and
+ * images as archives. Starts no node; lab/playground/node does.
+ */
+
+import { spawn } from "node:child_process"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { parseArgs } from "node:util"
+import { defaultVersion, isProgram } from "../lab/playground/kubernetes/programs.ts"
+import { builtPrograms, findNode, missingPackaged, nodeFolder, nodeImages } from "../lab/playground/node/node-files.ts"
+import { bundle } from "./bundle.mjs"
+import { image } from "./image.mjs"
+import { librariesOf, machineFile, machineFolder, systemFiles } from "./image/machine-files.mjs"
+import { ociArchive } from "./image/oci-archive.mjs"
+import { runProgram as run } from "./run-program.mjs"
+
+/** @import {Entry} from "./image/oci-archive.mjs" */
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+const folder = nodeFolder(process.env)
+const images = join(folder, "images")
+
+const help = `npm run node
+
+Provides what a real node of Kubernetes is made of, and prints its folder as the last line:
+
+  containerd, runc, network plugins and
+  the tools of networks                  Debian's packages, which root installs with apt-get; nothing is started
+  kubelet, kube-proxy, kube-scheduler,
+  CoreDNS                                built with Go
+  images                                 the operator's as \`npm run image\` makes it, that of a demo workload, and that of
+                                         mirrord's own agent if MIRRORD_AGENT_BIN names the program
+
+  --help  this text
+
+What is there is not made again, but for the images of this repository. The folder is $BRAID_CACHE/node; BRAID_CACHE is
+~/.cache/braid unless set. To use it: npm start -- --node`
+
+/** @param {string} message @returns {never} */
+const fail = (message) => {
+  console.error(`npm run node: ${message}`)
+  process.exit(1)
+}
+
+/** Packages of the programs that Debian has. */
+const packages = [
+  "containerd",
+  "runc",
+  "containernetworking-plugins",
+  "iptables",
+  "conntrack",
+  "ipset",
+  "iproute2",
+  "util-linux",
+  "procps"
+]
+
+const installPackages = async () => {
+  const missing = missingPackaged(process.env)
+  if (missing.length === 0) return
+  const named = packages.join(" ")
+  if (process.getuid?.() !== 0) fail(`${missing.join(", ")} missing: run \`apt-get install ${named}\` as root`)
+  console.error(`${missing.join(", ")}: apt-get`)
+  // Services that come with the packages are not started (RUNLEVEL).
+  const env = { RUNLEVEL: "1", DEBIAN_FRONTEND: "noninteractive" }
+  const command = ["apt-get", "install", "-qq", "--no-install-recommends", "--yes", ...packages]
+  await run(named, command, { env }).catch(async () => {
+    await run(named, ["apt-get", "update", "-qq"])
+    await run(named, command, { env })
+  })
+}
+
+/**
+ * Builds programs of one module of Go into a folder, with what Go says on standard error.
+ *
+ * @param {string} module @param {ReadonlyArray<string>} from @param {string} ldflags
+ * @returns {Promise<void>}
+ */
+const build = async (module, from, ldflags) => {
+  const env = {
+    ...process.env,
+    CGO_ENABLED: "0",
+    GOFLAGS: "-mod=readonly -buildvcs=false",
+    GOGC: process.env["GOGC"] ?? "400"
+  }
+  const temporary = mkdtempSync(join(folder, "build-"))
+  const flags = ["-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", `-s -w ${ldflags}`, "-o", `${temporary}/`]
+  const code = await new Promise((resolve) => {
+    const go = spawn("go", ["build", ...flags, ...from], {
+      cwd: join(root, "test", module),
+      env,
+      stdio: ["ignore", "inherit", "inherit"]
+    })
+    go.on("error", () => resolve(-1))
+    go.on("close", resolve)
+  })
+  const names = from.map((name) => name.slice(name.lastIndexOf("/") + 1))
+  if (code === 0) for (const name of names) renameSync(join(temporary, name), join(folder, name))
+  rmSync(temporary, { recursive: true, force: true })
+  if (code === -1) fail("Go, which builds a node's programs, is missing: install Go 1.26 or newer (https://go.dev/dl)")
+  if (code !== 0) fail(`${names.join(", ")} cannot be built; what Go says about it stands above`)
+  console.error(`${names.join(", ")}: built`)
+}
+
+const buildPrograms = async () => {
+  const kubernetes = builtPrograms.filter((name) => !isProgram(join(folder, name)))
+  const stamp = `-X k8s.io/component-base/version.gitVersion=v${defaultVersion}`
+  const from = kubernetes.map((name) => `k8s.io/kubernetes/cmd/${name}`)
+  if (from.length > 0) await build(`kubernetes/modules/${defaultVersion}`, from, stamp)
+  const own = ["coredns", "pause"].filter((name) => !isProgram(join(folder, name)))
+  if (own.length > 0)
+    await build(
+      "node/module",
+      own.map((name) => `./${name}`),
+      ""
+    )
+}
+
+/**
+ * Writes an image of one layer.
+ *
+ * @param {string} file @param {string} name @param {ReadonlyArray<Entry>} entries
+ * @param {Readonly<Record<string, unknown>>} config
+ */
+const writeImage = (file, name, entries, config) => {
+  const platforms = [
+    { architecture: process.arch === "x64" ? "amd64" : "arm64", layers: [{ comment: name, entries }], config }
+  ]
+  const { archive } = ociArchive({ name, created: 0, labels: {}, platforms })
+  writeFileSync(join(images, `${file}.tar`), archive)
+}
+
+/** Programs without libraries are images by themselves. */
+const writeProgramImages = () => {
+  for (const name of /** @type {const} */ (["pause", "coredns"]))
+    writeImage(name, nodeImages[name], [machineFile(join(folder, name), name)], {
+      Entrypoint: [`/${name}`],
+      ...(name === "pause" ? { User: "65535:65535" } : {})
+    })
+}
+
+const writeDemoImage = async () => {
+  const node = join(root, "node_modules/node/bin/node")
+  const bundled = mkdtempSync(join(tmpdir(), "braid-demo-"))
+  try {
+    await bundle({ root, programs: { demo: "lab/playground/node/demo-server.ts" }, out: bundled })
+    const entries = [
+      ...systemFiles,
+      ...(await librariesOf(run, [node])),
+      machineFile(node, image.node),
+      machineFile(join(bundled, "demo.mjs"), "app/demo.mjs")
+    ]
+    writeImage("demo", nodeImages.demo, entries, { Entrypoint: [image.node, "/app/demo.mjs"] })
+  } finally {
+    rmSync(bundled, { recursive: true, force: true })
+  }
+}
+
+/** The tools that the agent's image has beside the agent, as Debian has them. */
+const agentTools = [
+  ...["iptables-nft", "iptables-legacy", "ip6tables-nft", "ip6tables-legacy", "conntrack"].map(
+    (name) => `/usr/sbin/${name}`
+  ),
+  ...["ss", "sleep", "cat"].map((name) => `/usr/bin/${name}`)
+]
+
+/** The image of mirrord's own agent under its published name, where the program is. */
+const writeAgentImage = async () => {
+  const agent = process.env["MIRRORD_AGENT_BIN"] ?? ""
+  const file = join(images, "agent.tar")
+  rmSync(file, { force: true })
+  if (!isProgram(agent)) return console.error("no image of the agent: MIRRORD_AGENT_BIN does not name it")
+  const version = (await run("the agent", [agent, "--version"])).trim().split(" ").at(-1) ?? ""
+  const extensions = "/usr/lib/x86_64-linux-gnu/xtables"
+  const entries = [
+    ...systemFiles,
+    ...(await librariesOf(run, [agent, ...agentTools])),
+    ...agentTools.map((path) => machineFile(path)),
+    ...(existsSync(extensions) ? machineFolder(extensions) : []),
+    ...["/etc/protocols", "/etc/services"].filter(existsSync).map((path) => machineFile(path)),
+    machineFile(agent, "mirrord-agent"),
+    { path: "run/xtables.lock", mode: 0o600, data: Buffer.alloc(0) },
+    { path: "tmp", mode: 0o1777 }
+  ]
+  writeImage("agent", `ghcr.io/metalbear-co/mirrord:${version}`, entries, {
+    Entrypoint: ["./mirrord-agent"],
+    WorkingDir: "/"
+  })
+}
+
+/** The operator's image, made as for a release; the last one stays if it is of this very commit. */
+const makeOperatorImage = async () => {
+  const [file, noted] = [join(images, "braid.tar"), join(folder, "braid.revision")]
+  const git = (/** @type {string[]} */ ...args) => run("the commit", ["git", "-C", root, ...args])
+  const revision = `${(await git("rev-parse", "HEAD")).trim()}${await git("status", "--porcelain")}`
+  if (existsSync(file) && existsSync(noted) && readFileSync(noted, "utf8") === revision) return
+  const architecture = process.arch === "x64" ? "amd64" : "arm64"
+  await run("npm run image", [
+    process.execPath,
+    join(root, "scripts/make-image.mjs"),
+    ...["--platform", `linux/${architecture}`, "--out", file]
+  ])
+  writeFileSync(noted, revision)
+}
+
+const main = async () => {
+  const { values } = parseArgs({ options: { help: { type: "boolean" } } })
+  if (values.help) return console.log(help)
+  if (process.platform !== "linux") fail(`a node needs Linux, and this is ${process.platform}`)
+  mkdirSync(images, { recursive: true })
+  await installPackages()
+  await Promise.all([
+    buildPrograms().then(writeProgramImages),
+    writeDemoImage(),
+    writeAgentImage(),
+    makeOperatorImage()
+  ])
+  const found = findNode(process.env)
+  if (typeof found === "string") console.error(`npm run node: no node can be started here: ${found}`)
+  console.log(folder)
+}
+
+await main().catch((error) => fail(error instanceof Error ? error.message : String(error)))

@@ -1,0 +1,105 @@
+import { execFile } from "node:child_process"
+import { mkdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { Effect } from "effect"
+import { expect, it } from "vitest"
+import { pods } from "../../lab/cluster/store/resource-refs.ts"
+import { processesWith } from "../../lab/playground/branches/home-processes.ts"
+import { chartFolder } from "../../lab/playground/kubernetes/helm-release.ts"
+import { operatorNamespace } from "../../lab/playground/manifests.ts"
+import { startNodeCluster } from "../../lab/playground/node/node-cluster.ts"
+import { describeWith } from "../support/describe-with.ts"
+import { eventually } from "../support/eventually.ts"
+import { until } from "../support/until.ts"
+import { kubectl, useNodes } from "./nodes.ts"
+
+/** The namespace of the release is the operator's, as helm wants it for the logs of tests. */
+const intoOperatorNamespace = ["--namespace", operatorNamespace]
+
+describeWith(["node", "control plane"], "the chart and the image of a release on a real node", () => {
+  const nodes = useNodes((parts) =>
+    Effect.map(startNodeCluster({ ...parts, name: "own", number: 1 }), (cluster) => ({ cluster, ...parts }))
+  )
+  const cluster = () => nodes.started().cluster
+  const helm = async (...args: ReadonlyArray<string>): Promise<string> => {
+    const { directory, programs } = nodes.started()
+    const home = join(directory, "helm")
+    mkdirSync(home, { recursive: true })
+    const env = { HOME: home, KUBECONFIG: cluster().kubeconfigPath }
+    return (await promisify(execFile)(programs.helm, [...args, ...intoOperatorNamespace], { env })).stdout
+  }
+  const operator = () =>
+    cluster()
+      .store.list(pods, { namespace: operatorNamespace })
+      .items.find(
+        ({ metadata: { deletionTimestamp, name } }) =>
+          deletionTimestamp === undefined && name?.startsWith("mirrord-operator-")
+      )
+  const processOf = (uid = ""): number => processesWith("OPERATOR_POD_UID", uid)[0] ?? 0
+  const status = (pid: number): Readonly<Record<string, string>> =>
+    Object.fromEntries(
+      readFileSync(`/proc/${pid}/status`, "utf8")
+        .split("\n")
+        .map((line) => line.split(":\t") as [string, string])
+    )
+  const install = ["mirrord-operator", chartFolder, "--set", "createNamespace=false", "--wait"]
+
+  it("become ready with no value set, and helm's test shows that all rights are there", async () => {
+    await helm("install", ...install, "--create-namespace")
+    await kubectl(
+      cluster(),
+      "wait",
+      "--for=condition=Available",
+      "apiservice/v1.operator.metalbear.co",
+      "--timeout=300s"
+    )
+    const said = await helm("test", "mirrord-operator", "--logs")
+    expect(said).toMatch(/Phase:\s+Succeeded/u)
+    expect(said).toContain("POD LOGS: mirrord-doctor")
+  })
+
+  it("run as a user without any rights, with a root that cannot be written, within the chart's memory", async () => {
+    const pid = processOf(operator()?.metadata.uid)
+    const { CapBnd, CapEff, CapPrm, NoNewPrivs, Seccomp, Uid } = status(pid)
+    expect({ CapEff, CapPrm, CapBnd }).toEqual({
+      CapEff: "0".repeat(16),
+      CapPrm: "0".repeat(16),
+      CapBnd: "0".repeat(16)
+    })
+    expect({ NoNewPrivs, Seccomp }).toEqual({ NoNewPrivs: "1", Seccomp: "2" })
+    expect(Uid?.split("\t")).not.toContain("0")
+    const [, , , , , options = ""] =
+      /^(\S+ )(\S+ )(\S+ )(\S+ )\/ (\S+)/mu.exec(readFileSync(`/proc/${pid}/mountinfo`, "utf8")) ?? []
+    expect(options.split(",")).toContain("ro")
+    const group = /:memory:(.*)$/mu.exec(readFileSync(`/proc/${pid}/cgroup`, "utf8"))?.[1] ?? ""
+    const limit = Number(readFileSync(join("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes"), "utf8"))
+    const asked = await kubectl(
+      cluster(),
+      ...["get", "deployment/mirrord-operator", ...intoOperatorNamespace],
+      "--output=jsonpath={.spec.template.spec.containers[0].resources.limits.memory}"
+    )
+    expect(`${limit / 1_048_576}Mi`).toBe(asked)
+  })
+
+  it("are upgraded to replicas with agents' TLS, rolled back, and removed with all that they made", async () => {
+    const before = operator()?.metadata.uid
+    await helm("upgrade", ...install, "--set", "operator.replicas=2,agent.tls=true,operator.metrics=true")
+    const ready = "--output=jsonpath={.status.readyReplicas}"
+    expect(await kubectl(cluster(), "get", "deployment/mirrord-operator", ...intoOperatorNamespace, ready)).toBe("2")
+    await helm("rollback", "mirrord-operator", "1", "--wait")
+    // The leader of two replicas has gone with its pod.
+    await eventually("the API of the operator that leads now", () =>
+      kubectl(cluster(), "get", "--raw", "/apis/operator.metalbear.co/v1")
+    )
+    expect(operator()?.metadata.uid).not.toBe(before)
+    await helm("uninstall", "mirrord-operator", "--wait")
+    await until("the end of all pods", () =>
+      cluster().store.list(pods, { namespace: operatorNamespace }).items.length === 0 ? true : undefined
+    )
+    const kinds =
+      "clusterroles,clusterrolebindings,apiservices,mutatingwebhookconfigurations,validatingadmissionpolicies"
+    const left = await kubectl(cluster(), "get", kinds, "--output=name")
+    expect(left.split("\n").filter((name) => /mirrord|metalbear/u.test(name))).toEqual([])
+  })
+})

@@ -1,0 +1,209 @@
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { Effect } from "effect"
+import { expect, it } from "vitest"
+import { jobs, pods } from "../../lab/cluster/store/resource-refs.ts"
+import { processesWith } from "../../lab/playground/branches/home-processes.ts"
+import { installChart } from "../../lab/playground/kubernetes/helm-release.ts"
+import { operatorNamespace, workloadNamespace, workloadTarget } from "../../lab/playground/manifests.ts"
+import { type RunningNode, startNodePlayground } from "../../lab/playground/node/node-playground.ts"
+import { topology } from "../../lab/playground/topology.ts"
+import { asObjects, at } from "../../src/domain/json.ts"
+import { describeReal, request, runClient, type RunningCommand } from "../real/harness.ts"
+import { eventually } from "../support/eventually.ts"
+import { until } from "../support/until.ts"
+import { kubectl, useNodes } from "./nodes.ts"
+
+describeReal(
+  "mirrord's own client and agent on real nodes, in two clusters",
+  ["mirrord", "layerApp"],
+  ({ layerApp, mirrord }) => {
+    const nodes = useNodes((parts) =>
+      Effect.map(
+        startNodePlayground({
+          ...parts,
+          topology: topology("primary-default", 0),
+          sessionTtlSecs: 5,
+          remoteSessionTimeoutSecs: 300,
+          progress: () => Effect.void
+        }),
+        (playground) => ({ playground, programs: parts.programs })
+      )
+    )
+    const clusters = (): ReadonlyArray<RunningNode> => nodes.started().playground.clusters
+    const primary = (): RunningNode => nodes.started().playground.primary
+    const named = (name: string): RunningNode => {
+      const found = clusters().find(({ description }) => description.name === name)
+      if (found === undefined) throw new Error(`there is no cluster ${name}`)
+      return found
+    }
+
+    /** A session of layer-app with the demo workload. */
+    const exec = (actions: ReadonlyArray<string>, settings: object = {}): RunningCommand => {
+      const home = nodes.home("exec")
+      const config = join(home, "mirrord.json")
+      writeFileSync(config, JSON.stringify(settings))
+      return runClient({
+        file: mirrord,
+        args: ["exec", "--target", workloadTarget, "-f", config, "--", layerApp, ...actions],
+        home,
+        kubeconfig: primary().cluster.kubeconfigPath
+      })
+    }
+    /** Waits until requests that enter at each cluster get this answer. An agent's first rules may cut a connection. */
+    const answerEverywhere = async (path: string, wanted: (cluster: string) => string, headers = {}): Promise<void> => {
+      for (const { description, entry = "" } of clusters()) {
+        await eventually(`the answer of ${description.name}`, async () => {
+          const answer = await request(entry, path, headers, AbortSignal.timeout(5_000))
+          expect(answer).toContain(wanted(description.name))
+        })
+      }
+    }
+    const local = (path: string) => (): string => `layer-app ${path}`
+    const own =
+      (path: string) =>
+      (cluster: string): string =>
+        `hello from ${cluster}: GET ${path}`
+    const agents = ({ cluster: { store } }: RunningNode): ReadonlyArray<string> =>
+      [
+        ...store.list(jobs, { namespace: operatorNamespace }).items,
+        ...store.list(pods, { namespace: operatorNamespace }).items
+      ]
+        .map(({ metadata }) => metadata.name ?? "")
+        .filter((name) => name.startsWith("mirrord-agent-"))
+    /** Ends the session, and waits until every pod answers for itself and no agent is left. */
+    const end = async (session: RunningCommand): Promise<void> => {
+      session.stop("SIGTERM")
+      await session.ended()
+      await answerEverywhere("/after", own("/after"))
+      await until("the end of all agents", () => (clusters().flatMap(agents).length === 0 ? true : undefined))
+    }
+    const install = (node: RunningNode, values: object): Promise<unknown> =>
+      Effect.runPromise(installChart(nodes.started().programs, node.cluster, values, ["--reuse-values", "--wait"]))
+
+    it("steals a port in every pod; environment, files, names and connections are the default cluster's", async () => {
+      await kubectl(named("cluster-b").cluster, "scale", workloadTarget, "--replicas=2")
+      await kubectl(named("cluster-b").cluster, "rollout", "status", workloadTarget)
+      const session = exec([
+        ...["--env", "CLUSTER", "--read", "/etc/myapp/settings.txt", "--resolve", "myapp", "--connect", "myapp:7000"],
+        ...["--steal", "80"]
+      ])
+      expect(await session.waitForEvent("env")).toMatchObject({ name: "CLUSTER", value: "cluster-a" })
+      expect(await session.waitForEvent("file")).toMatchObject({ text: "settings of cluster-a\n" })
+      expect(await session.waitForEvent("resolve")).toMatchObject({ name: "myapp", addresses: [expect.any(String)] })
+      expect(await session.waitForEvent("connect")).toMatchObject({ reply: "hello from cluster-a\n" })
+      expect(await session.waitForEvent("subscribed")).toMatchObject({ ok: true })
+      await answerEverywhere("/stolen", local("/stolen"))
+      const { entry = "" } = named("cluster-b")
+      // Service and proxy choose a pod for each connection.
+      for (let count = 0; count < 10; count++)
+        expect(await request(entry, `/${count}`)).toContain(`layer-app /${count}`)
+      expect(agents(named("cluster-b")).length).toBeGreaterThanOrEqual(2)
+      await end(session)
+    })
+
+    it("steals what a filter by header names; the pods answer the rest", async () => {
+      const session = exec(["--steal", "80:^x-user: ann$"])
+      expect(await session.waitForEvent("subscribed")).toMatchObject({ ok: true })
+      await answerEverywhere("/ann", local("/ann"), { "x-user": "ann" })
+      await answerEverywhere("/bob", own("/bob"), { "x-user": "bob" })
+      await end(session)
+    })
+
+    it("mirrors: the pods answer, and the local process sees the requests of both clusters", async () => {
+      const session = exec(["--mirror", "80"])
+      expect(await session.waitForEvent("subscribed")).toMatchObject({ ok: true })
+      for (const { description, entry = "" } of clusters()) {
+        const path = `/${description.name}`
+        await eventually(`a mirrored request of ${description.name}`, async () => {
+          expect(await request(entry, path)).toContain(own(path)(description.name))
+          expect(session.events().some((event) => event.event === "request" && event["path"] === path)).toBe(true)
+        })
+      }
+      await end(session)
+    })
+
+    it("goes on when the operator's process is killed, and when a node's kubelet is away", async () => {
+      const session = exec(["--steal", "80"])
+      expect(await session.waitForEvent("subscribed")).toMatchObject({ ok: true })
+      await answerEverywhere("/before", local("/before"))
+      const [pod] = primary()
+        .cluster.store.list(pods, { namespace: operatorNamespace })
+        .items.filter(({ metadata }) => metadata.name?.startsWith("mirrord-operator-"))
+      const [operator = 0] = processesWith("OPERATOR_POD_UID", pod?.metadata.uid ?? "")
+      process.kill(operator, "SIGKILL")
+      await session.waitForEvent("resubscribed")
+      await answerEverywhere("/again", local("/again"))
+      const { cluster } = named("cluster-b")
+      await cluster.stopKubelet()
+      await kubectl(cluster, "wait", "--for=condition=Ready=Unknown", "node/cluster-b", "--timeout=300s")
+      await answerEverywhere("/unready", local("/unready"))
+      await cluster.startKubelet()
+      await kubectl(cluster, "wait", "--for=condition=Ready", "node/cluster-b", "--timeout=300s")
+      await end(session)
+    })
+
+    it("copies a target and scales it down; afterwards the workload is as it was", async () => {
+      const session = exec(["--env", "CLUSTER", "--steal", "80"], {
+        feature: { copy_target: { enabled: true, scale_down: true } }
+      })
+      expect(await session.waitForEvent("subscribed")).toMatchObject({ ok: true })
+      const scaled = (): unknown =>
+        JSON.parse(
+          JSON.stringify(
+            primary().cluster.store.get(
+              { group: "apps", version: "v1", resource: "deployments" },
+              workloadNamespace,
+              "myapp"
+            )?.["spec"] ?? {}
+          )
+        )
+      await until("the scale-down", () => (at(scaled(), "replicas") === 0 ? true : undefined))
+      await answerEverywhere("/copied", local("/copied"))
+      session.stop("SIGTERM")
+      await session.ended()
+      await until("the workload's return", () => (at(scaled(), "replicas") === 1 ? true : undefined))
+      await answerEverywhere("/after", own("/after"))
+    })
+
+    it("is refused with the kubelet's own sentence where the agent's image cannot be had", async () => {
+      await install(primary(), { agent: { image: "localhost/none:1" } })
+      const session = exec(["--env", "CLUSTER"])
+      expect(await session.ended()).not.toBe(0)
+      expect(session.stderr().replaceAll(/[\s│]+/gu, " ")).toMatch(/localhost\/none:1/u)
+    })
+
+    it("steals from pods that forbid root, by agents in ephemeral containers", async () => {
+      const security = [
+        {
+          op: "add",
+          path: "/spec/template/spec/securityContext",
+          value: {
+            runAsNonRoot: true,
+            runAsUser: 1000,
+            sysctls: [{ name: "net.ipv4.ip_unprivileged_port_start", value: "0" }]
+          }
+        }
+      ]
+      for (const node of clusters()) {
+        await install(node, { agent: { image: "", extraConfig: { ephemeral: true } } })
+        await kubectl(node.cluster, "patch", workloadTarget, "--type=json", "--patch", JSON.stringify(security))
+        await kubectl(node.cluster, "rollout", "status", workloadTarget)
+      }
+      const session = exec(["--env", "CLUSTER", "--read", "/etc/myapp/settings.txt", "--steal", "80"])
+      expect(await session.waitForEvent("env")).toMatchObject({ value: "cluster-a" })
+      expect(await session.waitForEvent("file")).toMatchObject({ text: "settings of cluster-a\n" })
+      expect(await session.waitForEvent("subscribed")).toMatchObject({ ok: true })
+      await answerEverywhere("/ephemeral", local("/ephemeral"))
+      const containers = clusters().flatMap(({ cluster: { store } }) =>
+        store
+          .list(pods, { namespace: workloadNamespace })
+          .items.flatMap((pod) => asObjects(at(pod, "spec", "ephemeralContainers")))
+      )
+      expect(containers.length).toBeGreaterThanOrEqual(2)
+      expect(containers.map(({ securityContext }) => at(securityContext, "runAsUser"))).toEqual(containers.map(() => 0))
+      await end(session)
+    })
+  },
+  { also: ["mirrord-agent", "node", "control plane"] }
+)
