@@ -4,8 +4,8 @@
  * once per version; programs in KUBEBUILDER_ASSETS or PATH are used as they are. Starts no control plane.
  */
 
-import { spawn, spawnSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs"
+import { spawnSync } from "node:child_process"
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
@@ -16,6 +16,7 @@ import {
   isProgram,
   takesChart
 } from "../lab/playground/kubernetes/programs.ts"
+import { buildGoPrograms } from "./go-programs.mjs"
 
 const modules = fileURLToPath(new URL("../test/kubernetes/modules", import.meta.url))
 const versions = readdirSync(modules).sort()
@@ -68,38 +69,6 @@ const fail = (message) => {
 const findInstalled = (program) => installedPrograms(program.name, process.env).find(program.fits)
 
 /**
- * Says how far a build is: one line that is written over on a terminal, a line at every tenth elsewhere. @param
- * {string} what @param {number} total
- */
-const makeProgress = (what, total) => {
-  const began = Date.now()
-  let done = 0
-  let lastTenth = -1
-  return {
-    step: () => {
-      done++
-      const seconds = Math.round((Date.now() - began) / 1000)
-      const text = `${what}: ${Math.min(done, total)} of ${total} packages, ${seconds} s`
-      const tenth = Math.floor((10 * done) / total)
-      if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`)
-      else if (tenth > lastTenth) console.error(text)
-      lastTenth = tenth
-    },
-    end: () => {
-      if (process.stderr.isTTY) process.stderr.write("\r\u001b[K")
-      console.error(`${what}: built in ${Math.round((Date.now() - began) / 1000)} s`)
-    }
-  }
-}
-
-const goEnv = {
-  CGO_ENABLED: "0",
-  GOFLAGS: "-mod=readonly -buildvcs=false",
-  // A tenth of a compiler's time collects garbage, for memory that the servers' tests need anyway.
-  GOGC: process.env["GOGC"] ?? "400"
-}
-
-/**
  * The flags that write a module's versions into its programs; each program takes those of packages that it has. Without
  * them kube-apiserver calls itself v0.0.0, which clients dislike, and helm takes a cluster that it cannot ask for
  * Kubernetes 1.20.
@@ -119,66 +88,17 @@ const stamps = (module, helm) => {
 }
 
 /**
- * Builds programs of one module in one run of Go, which compiles for one program while it links another.
+ * Builds programs of one module.
  *
  * @param {string} module @param {ReadonlyArray<Program>} programs @param {string} folder
- * @returns {Promise<void>}
  */
-const build = (module, programs, folder) => {
+const build = async (module, programs, folder) => {
   const cwd = join(modules, module)
-  const env = { ...process.env, ...goEnv }
-  const packages = programs.map((program) => program.package)
-  const what = programs.map(({ name }) => name).join(", ")
-  const listed = spawnSync("go", ["list", "-deps", ...packages], {
-    cwd,
-    env,
-    encoding: "utf8",
-    maxBuffer: 1 << 26,
-    stdio: ["ignore", "pipe", "inherit"]
-  })
-  if (listed.status !== 0) fail(`the packages of ${what} cannot be read; what Go says about it stands above`)
-  const progress = makeProgress(what, listed.stdout.trim().split("\n").length)
   const [, helm = ""] = /^\s*helm\.sh\/helm\/v3 (\S+)$/mu.exec(readFileSync(join(cwd, "go.mod"), "utf8")) ?? []
-  const ldflags = ["-s -w", ...stamps(module, helm)].join(" -X ")
-  const temporary = mkdtempSync(join(folder, "build-"))
-  // Nobody debugs these programs, and a tenth of the time of a build is for debuggers.
-  const flags = ["-v", "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", ldflags]
-  return new Promise((resolve) => {
-    const go = spawn("go", ["build", ...flags, "-o", `${temporary}/`, ...packages], {
-      cwd,
-      env,
-      stdio: ["ignore", "inherit", "pipe"]
-    })
-    let rest = ""
-    /** @type {string[]} */
-    const said = []
-    go.stderr.setEncoding("utf8").on("data", (/** @type {string} */ text) => {
-      const lines = `${rest}${text}`.split("\n")
-      rest = lines.pop() ?? ""
-      for (const line of lines) {
-        if (/^[\w.~-]+(\/[\w.~-]+)*$/u.test(line)) progress.step()
-        else said.push(line)
-      }
-    })
-    go.on("error", (error) => fail(`go cannot be started: ${error.message}`))
-    go.on("close", (code) => {
-      if (code === 0) {
-        for (const { name, package: from } of programs) renameSync(join(temporary, builtName(from)), join(folder, name))
-      }
-      rmSync(temporary, { recursive: true, force: true })
-      if (code !== 0) fail(`${what} cannot be built:\n${[...said, rest].join("\n")}`)
-      progress.end()
-      resolve()
-    })
-  })
+  await buildGoPrograms({ module: cwd, programs, folder, stamps: stamps(module, helm) }).catch((error) =>
+    fail(error instanceof Error ? error.message : String(error))
+  )
 }
-
-/**
- * The file name that Go gives a package's program: its last part that is no major version.
- *
- * @param {string} from
- */
-const builtName = (from) => from.split("/").findLast((part) => !/^v\d+$/u.test(part)) ?? from
 
 const readArguments = () => {
   try {

@@ -4,8 +4,7 @@
  * images as archives. Starts no node; lab/playground/node does.
  */
 
-import { spawn } from "node:child_process"
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -13,6 +12,7 @@ import { parseArgs } from "node:util"
 import { defaultVersion, isProgram } from "../lab/playground/kubernetes/programs.ts"
 import { builtPrograms, findNode, missingPackaged, nodeFolder, nodeImages } from "../lab/playground/node/node-files.ts"
 import { bundle } from "./bundle.mjs"
+import { buildGoPrograms } from "./go-programs.mjs"
 import { image } from "./image.mjs"
 import { librariesOf, machineFile, machineFolder, systemFiles } from "./image/machine-files.mjs"
 import { ociArchive } from "./image/oci-archive.mjs"
@@ -74,50 +74,16 @@ const installPackages = async () => {
   })
 }
 
-/**
- * Builds programs of one module of Go into a folder, with what Go says on standard error.
- *
- * @param {string} module @param {ReadonlyArray<string>} from @param {string} ldflags
- * @returns {Promise<void>}
- */
-const build = async (module, from, ldflags) => {
-  const env = {
-    ...process.env,
-    CGO_ENABLED: "0",
-    GOFLAGS: "-mod=readonly -buildvcs=false",
-    GOGC: process.env["GOGC"] ?? "400"
-  }
-  const temporary = mkdtempSync(join(folder, "build-"))
-  const flags = ["-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", `-s -w ${ldflags}`, "-o", `${temporary}/`]
-  const code = await new Promise((resolve) => {
-    const go = spawn("go", ["build", ...flags, ...from], {
-      cwd: join(root, "test", module),
-      env,
-      stdio: ["ignore", "inherit", "inherit"]
-    })
-    go.on("error", () => resolve(-1))
-    go.on("close", resolve)
-  })
-  const names = from.map((name) => name.slice(name.lastIndexOf("/") + 1))
-  if (code === 0) for (const name of names) renameSync(join(temporary, name), join(folder, name))
-  rmSync(temporary, { recursive: true, force: true })
-  if (code === -1) fail("Go, which builds a node's programs, is missing: install Go 1.26 or newer (https://go.dev/dl)")
-  if (code !== 0) fail(`${names.join(", ")} cannot be built; what Go says about it stands above`)
-  console.error(`${names.join(", ")}: built`)
-}
-
 const buildPrograms = async () => {
-  const kubernetes = builtPrograms.filter((name) => !isProgram(join(folder, name)))
-  const stamp = `-X k8s.io/component-base/version.gitVersion=v${defaultVersion}`
-  const from = kubernetes.map((name) => `k8s.io/kubernetes/cmd/${name}`)
-  if (from.length > 0) await build(`kubernetes/modules/${defaultVersion}`, from, stamp)
-  const own = ["coredns", "pause"].filter((name) => !isProgram(join(folder, name)))
-  if (own.length > 0)
-    await build(
-      "node/module",
-      own.map((name) => `./${name}`),
-      ""
-    )
+  /** @param {ReadonlyArray<string>} names @param {string} from the packages' path before their names */
+  const missing = (names, from) =>
+    names.filter((name) => !isProgram(join(folder, name))).map((name) => ({ name, package: `${from}/${name}` }))
+  const kubernetes = missing(builtPrograms, "k8s.io/kubernetes/cmd")
+  const module = join(root, "test/kubernetes/modules", defaultVersion)
+  const stamps = [`k8s.io/component-base/version.gitVersion=v${defaultVersion}`]
+  if (kubernetes.length > 0) await buildGoPrograms({ module, programs: kubernetes, folder, stamps })
+  const own = missing(["coredns", "pause"], ".")
+  if (own.length > 0) await buildGoPrograms({ module: join(root, "test/node/module"), programs: own, folder })
 }
 
 /**

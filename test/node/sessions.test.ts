@@ -79,7 +79,9 @@ describeReal(
       await until("the end of all agents", () => (clusters().flatMap(agents).length === 0 ? true : undefined))
     }
     const install = (node: RunningNode, values: object): Promise<unknown> =>
-      Effect.runPromise(installChart(nodes.started().programs, node.cluster, values, ["--reuse-values", "--wait"]))
+      Effect.runPromise(
+        installChart(nodes.started().programs, node.cluster, values, { flags: ["--reuse-values", "--wait"] })
+      )
 
     it("steals a port in every pod; environment, files, names and connections are the default cluster's", async () => {
       await kubectl(named("cluster-b").cluster, "scale", workloadTarget, "--replicas=2")

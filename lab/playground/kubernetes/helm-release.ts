@@ -39,12 +39,12 @@ export const runHelm = (
       })
   })
 
-/** Installs or upgrades the unchanged chart, with further flags of `helm upgrade`. */
+/** Installs or upgrades the unchanged chart, or another release's; `flags`: further ones of `helm upgrade`. */
 export const installChart = (
   programs: Programs,
   cluster: RealCluster,
   values: object,
-  flags: ReadonlyArray<string> = []
+  { chart = chartFolder, flags = [] }: { readonly chart?: string; readonly flags?: ReadonlyArray<string> } = {}
 ): Effect.Effect<string, PlaygroundError> =>
   Effect.gen(function* () {
     const file = join(cluster.plane.directory, "values.json")
@@ -52,13 +52,6 @@ export const installChart = (
       try: () => writeFile(file, JSON.stringify(values), { mode: 0o600 }),
       catch: (cause) => new PlaygroundError({ detail: `${file} cannot be written: ${String(cause)}` })
     })
-    return yield* runHelm(programs, cluster, [
-      "upgrade",
-      "--install",
-      releaseName,
-      chartFolder,
-      "--values",
-      file,
-      ...flags
-    ])
+    const args = ["upgrade", "--install", releaseName, chart, "--values", file, ...flags]
+    return yield* runHelm(programs, cluster, args)
   })

@@ -219,7 +219,7 @@ export const startKubernetesPlayground = (
     yield* Effect.forEach(
       members,
       ({ cluster, description }) =>
-        installChart(programs, cluster, memberValues(options, description), options.release?.chart),
+        installChart(programs, cluster, memberValues(options, description), options.release),
       { concurrency: "unbounded" }
     )
     const primary = started.find(({ description }) => description.isPrimary)
@@ -227,7 +227,7 @@ export const startKubernetesPlayground = (
     const tls = yield* tlsValues
     const installPrimary = (named: ReadonlyArray<Started>) =>
       primaryValues(options, { description: primary.description, tls }, named).pipe(
-        Effect.flatMap((values) => installChart(programs, primary.cluster, values, options.release?.chart))
+        Effect.flatMap((values) => installChart(programs, primary.cluster, values, options.release))
       )
     yield* installPrimary(members)
 
