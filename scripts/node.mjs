@@ -4,11 +4,12 @@
  * images as archives. Starts no node; lab/playground/node does.
  */
 
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
+import { postgresqlFolder } from "../lab/playground/branches/postgresql.ts"
 import { defaultVersion, isProgram } from "../lab/playground/kubernetes/programs.ts"
 import { builtPrograms, findNode, missingPackaged, nodeFolder, nodeImages } from "../lab/playground/node/node-files.ts"
 import { bundle } from "./bundle.mjs"
@@ -32,8 +33,9 @@ Provides what a real node of Kubernetes is made of, and prints its folder as the
   the tools of networks                  Debian's packages, which root installs with apt-get; nothing is started
   kubelet, kube-proxy, kube-scheduler,
   CoreDNS                                built with Go
-  images                                 the operator's as \`npm run image\` makes it, that of a demo workload, and that of
-                                         mirrord's own agent if MIRRORD_AGENT_BIN names the program
+  images                                 the operator's as \`npm run image\` makes it, that of a demo workload; those of
+                                         PostgreSQL, where it is installed, and of mirrord's own agent, if
+                                         MIRRORD_AGENT_BIN names the program
 
   --help  this text
 
@@ -158,6 +160,34 @@ const writeAgentImage = async () => {
   })
 }
 
+/** The programs of a shell, as an image of an engine has them. */
+const shellTools = [
+  ...["sh", "sed", "grep", "cat", "rm", "mv", "mkdir", "sleep", "chmod", "ls", "date"].map((name) => `/bin/${name}`),
+  ...["awk", "cut", "dirname", "basename", "env", "head", "tail", "tr", "wc", "sort", "paste", "id"].map(
+    (name) => `/usr/bin/${name}`
+  )
+]
+
+/** The image of PostgreSQL for branches, of the machine's own version, where it is installed. */
+const writePostgresqlImage = async () => {
+  if (postgresqlFolder === undefined) return console.error("no image of PostgreSQL: `npm run engines` brings it")
+  const [bin, version = ""] = [postgresqlFolder, basename(dirname(postgresqlFolder))]
+  const programs = readdirSync(bin).map((name) => join(bin, name))
+  // The compiler of queries is larger than the rest, and tests compile none.
+  const libraries = machineFolder(join(dirname(bin), "lib"), (path) => !/bitcode|llvm|pgxs/u.test(path))
+  const loaded = await librariesOf(run, [...programs, ...shellTools])
+  const entries = [
+    ...systemFiles,
+    ...loaded,
+    ...[...programs, ...shellTools].map((path) => machineFile(path)),
+    ...libraries,
+    ...machineFolder(`/usr/share/postgresql/${version}`, (path) => !/\/(man|tsearch_data)\//u.test(path)),
+    ...["UTC", "Etc/UTC"].map((name) => machineFile(`/usr/share/zoneinfo/${name}`)),
+    { path: "tmp", mode: 0o1777 }
+  ]
+  writeImage("postgresql", `docker.io/library/postgres:${version}`, entries, { Env: [`PATH=${bin}:/usr/bin:/bin`] })
+}
+
 /** The operator's image, made as for a release; the last one stays if it is of this very commit. */
 const makeOperatorImage = async () => {
   const [file, noted] = [join(images, "braid.tar"), join(folder, "braid.revision")]
@@ -183,6 +213,7 @@ const main = async () => {
     buildPrograms().then(writeProgramImages),
     writeDemoImage(),
     writeAgentImage(),
+    writePostgresqlImage(),
     makeOperatorImage()
   ])
   const found = findNode(process.env)

@@ -184,7 +184,7 @@ export const suites = {
     finds: "`npm start -- --node` does not tell its story"
   },
   "node/sessions": {
-    needs: [...clientOnKubernetes, "mirrord-agent", "node"],
+    needs: [...clientOnKubernetes, "mirrord-agent", "node", "PostgreSQL"],
     finds: "agents, copies or ends of processes rely on a stand-in kubelet"
   },
   "real/agent-conformance": { needs: ["mirrord-agent"], finds: "the reference agent answers unlike the real one" },

@@ -23,8 +23,16 @@ export const machineFile = (from, path = from) => ({
   data: readFileSync(from)
 })
 
-/** A folder's files. @param {string} folder @returns {ReadonlyArray<Entry>} */
-export const machineFolder = (folder) => readdirSync(folder).map((name) => machineFile(join(folder, name)))
+/**
+ * The files of a folder and of the folders in it.
+ *
+ * @param {string} folder @param {(path: string) => boolean} [isWanted] @returns {ReadonlyArray<Entry>}
+ */
+export const machineFolder = (folder, isWanted = () => true) =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((name) => join(folder, name))
+    .filter((path) => isWanted(path) && statSync(path).isFile())
+    .map((path) => machineFile(path))
 
 /**
  * The libraries that programs load, at the paths at which the loader finds them.
@@ -39,7 +47,7 @@ export const librariesOf = async (run, programs) => {
 
 /** The files without which libraries do not know who runs and how names are resolved. @type {ReadonlyArray<Entry>} */
 export const systemFiles = [
-  ["etc/passwd", "root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/:/sbin/nologin\n"],
-  ["etc/group", "root:x:0:\nnonroot:x:65532:\n"],
+  ["etc/passwd", ["root:x:0:0", "engine:x:999:999", "nonroot:x:65532:65532"].map((user) => `${user}::/:\n`).join("")],
+  ["etc/group", "root:x:0:\nengine:x:999:\nnonroot:x:65532:\n"],
   ["etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"]
 ].map(([path = "", text = ""]) => ({ path, mode: 0o644, data: Buffer.from(text) }))

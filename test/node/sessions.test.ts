@@ -1,9 +1,12 @@
+import { execFile } from "node:child_process"
 import { writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { basename, dirname, join } from "node:path"
+import { promisify } from "node:util"
 import { Effect } from "effect"
 import { expect, it } from "vitest"
 import { jobs, pods } from "../../lab/cluster/store/resource-refs.ts"
 import { processesWith } from "../../lab/playground/branches/home-processes.ts"
+import { postgresqlFolder } from "../../lab/playground/branches/postgresql.ts"
 import { installChart } from "../../lab/playground/kubernetes/helm-release.ts"
 import { operatorNamespace, workloadNamespace, workloadTarget } from "../../lab/playground/manifests.ts"
 import { type RunningNode, startNodePlayground } from "../../lab/playground/node/node-playground.ts"
@@ -13,6 +16,61 @@ import { describeReal, request, runClient, type RunningCommand } from "../real/h
 import { eventually } from "../support/eventually.ts"
 import { until } from "../support/until.ts"
 import { kubectl, useNodes } from "./nodes.ts"
+
+/** The major version of this machine's PostgreSQL, of which the image is. */
+const serverVersion = (): string => basename(dirname(postgresqlFolder ?? ""))
+
+const psql = async (url: URL, query: string): Promise<string> =>
+  (await promisify(execFile)(join(postgresqlFolder ?? "", "psql"), [url.href, "-At", "-c", query])).stdout
+
+/** A database of two rows, and the Secret by which the workload finds it. */
+const sourceObjects = (version: string): string => {
+  const labels = { app: "db" }
+  const serve = [
+    "initdb -D /tmp/data -U engine -A trust > /dev/null",
+    "postgres -D /tmp/data -c listen_addresses='*' -c unix_socket_directories= & server=$!",
+    "until psql -h 127.0.0.1 -U engine -c 'create database shop' postgres; do sleep 0.2; done",
+    "psql -h 127.0.0.1 -U engine -c 'create table items (id int primary key); insert into items values (1), (2)' shop",
+    "echo 'host all all all trust' >> /tmp/data/pg_hba.conf; kill -HUP $server; echo > /tmp/ready; wait $server"
+  ].join("\n")
+  const container = {
+    name: "db",
+    image: `docker.io/library/postgres:${version}`,
+    command: ["sh", "-c", serve],
+    securityContext: { runAsUser: 999, runAsGroup: 999 },
+    readinessProbe: { exec: { command: ["cat", "/tmp/ready"] }, periodSeconds: 1 }
+  }
+  return [
+    { apiVersion: "v1", kind: "Secret", metadata: { name: "db" }, stringData: { url: "postgresql://engine@db/shop" } },
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "db" },
+      spec: { selector: labels, ports: [{ port: 5432 }] }
+    },
+    {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "db" },
+      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [container] } } }
+    }
+  ]
+    .map((object) => JSON.stringify(object))
+    .join("\n---\n")
+}
+
+/** The patch that gives the demo workload the database's URL. */
+const withDatabase = {
+  spec: {
+    template: {
+      spec: {
+        containers: [
+          { name: "myapp", env: [{ name: "DATABASE_URL", valueFrom: { secretKeyRef: { name: "db", key: "url" } } }] }
+        ]
+      }
+    }
+  }
+}
 
 describeReal(
   "mirrord's own client and agent on real nodes, in two clusters",
@@ -168,6 +226,35 @@ describeReal(
       await answerEverywhere("/after", own("/after"))
     })
 
+    it("makes a branch of a PostgreSQL in the default cluster; its program finds the copy, and the source stays", async () => {
+      const { cluster } = primary()
+      const version = serverVersion()
+      for (const node of clusters()) await install(node, { operator: { pgBranching: true } })
+      await cluster.plane.apply(sourceObjects(version))
+      await kubectl(cluster, "rollout", "status", "deployment/db", "--timeout=300s")
+      await kubectl(cluster, "patch", workloadTarget, "--patch", JSON.stringify(withDatabase))
+      await kubectl(cluster, "rollout", "status", workloadTarget, "--timeout=300s")
+      const home = nodes.home("branch")
+      const config = join(home, "mirrord.json")
+      const connection = { url: { type: "env", variable: "DATABASE_URL" } }
+      const branch = { id: "node", name: "shop", type: "pg", version, ttl_secs: 300, connection, copy: { mode: "all" } }
+      writeFileSync(config, JSON.stringify({ feature: { db_branches: [branch] } }))
+      const session = runClient({
+        file: mirrord,
+        args: ["exec", "--target", workloadTarget, "-f", config, "--", "sh", "-c", 'echo "$DATABASE_URL"'],
+        home,
+        kubeconfig: cluster.kubeconfigPath
+      })
+      expect(await session.ended(), session.stderr()).toBe(0)
+      const url = new URL(session.stdout().trim())
+      expect(url.hostname).not.toBe("db")
+      const port = await cluster.world.forward({ host: url.hostname, port: 5432 })
+      url.host = `127.0.0.1:${port}`
+      expect(await psql(url, "delete from items where id = 1 returning id; select count(*) from items")).toContain("1")
+      const source = ["exec", "deployment/db", "--", "psql", "-U", "engine", "-h", "127.0.0.1", "-At", "shop"]
+      expect(await kubectl(cluster, ...source, "-c", "select count(*) from items")).toBe("2")
+    })
+
     it("is refused with the kubelet's own sentence where the agent's image cannot be had", async () => {
       await install(primary(), { agent: { image: "localhost/none:1" } })
       const session = exec(["--env", "CLUSTER"])
@@ -207,5 +294,5 @@ describeReal(
       await end(session)
     })
   },
-  { also: ["mirrord-agent", "node", "control plane"] }
+  { also: ["mirrord-agent", "node", "control plane", "PostgreSQL"] }
 )
