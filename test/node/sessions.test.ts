@@ -13,6 +13,7 @@ import { type RunningNode, startNodePlayground } from "../../lab/playground/node
 import { topology } from "../../lab/playground/topology.ts"
 import { asObjects, at } from "../../src/domain/json.ts"
 import { describeReal, request, runClient, type RunningCommand } from "../real/harness.ts"
+import { attempts } from "../real/namespaces/pod-sessions.ts"
 import { eventually } from "../support/eventually.ts"
 import { until } from "../support/until.ts"
 import { kubectl, useNodes } from "./nodes.ts"
@@ -111,8 +112,9 @@ describeReal(
     /** Waits until requests that enter at each cluster get this answer. An agent's first rules may cut a connection. */
     const answerEverywhere = async (path: string, wanted: (cluster: string) => string, headers = {}): Promise<void> => {
       for (const { description, entry = "" } of clusters()) {
+        const next = attempts()
         await eventually(`the answer of ${description.name}`, async () => {
-          const answer = await request(entry, path, headers, AbortSignal.timeout(5_000))
+          const answer = await request(entry, path, headers, next())
           expect(answer).toContain(wanted(description.name))
         })
       }
