@@ -74,6 +74,10 @@ export const buildGoPrograms = ({ folder, module, programs, stamps = [] }) => {
     maxBuffer: 1 << 26,
     stdio: ["ignore", "pipe", "inherit"]
   })
+  if (listed.error !== undefined)
+    return Promise.reject(
+      new Error(`go cannot be started: ${listed.error.message}; install Go 1.26 or newer (https://go.dev/dl)`)
+    )
   if (listed.status !== 0)
     return Promise.reject(
       new Error(

@@ -4,7 +4,16 @@
  * images as archives. Starts no node; lab/playground/node does.
  */
 
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -99,7 +108,10 @@ const writeImage = (file, name, entries, config) => {
     { architecture: process.arch === "x64" ? "amd64" : "arm64", layers: [{ comment: name, entries }], config }
   ]
   const { archive } = ociArchive({ name, created: 0, labels: {}, platforms })
-  writeFileSync(join(images, `${file}.tar`), archive)
+  // As a whole or not at all: a playground may be reading it.
+  const beside = join(images, `.${file}.${process.pid}`)
+  writeFileSync(beside, archive)
+  renameSync(beside, join(images, `${file}.tar`))
 }
 
 /** Programs without libraries are images by themselves. */
@@ -139,9 +151,12 @@ const agentTools = [
 /** The image of mirrord's own agent under its published name, where the program is. */
 const writeAgentImage = async () => {
   const agent = process.env["MIRRORD_AGENT_BIN"] ?? ""
-  const file = join(images, "agent.tar")
-  rmSync(file, { force: true })
-  if (!isProgram(agent)) return console.error("no image of the agent: MIRRORD_AGENT_BIN does not name it")
+  if (!isProgram(agent))
+    return console.error(
+      existsSync(join(images, "agent.tar"))
+        ? "the image of the agent stays as it was: MIRRORD_AGENT_BIN names no program"
+        : "no image of the agent: MIRRORD_AGENT_BIN names no program"
+    )
   const version = (await run("the agent", [agent, "--version"])).trim().split(" ").at(-1) ?? ""
   const extensions = "/usr/lib/x86_64-linux-gnu/xtables"
   const entries = [
@@ -192,15 +207,18 @@ const writePostgresqlImage = async () => {
 const makeOperatorImage = async () => {
   const [file, noted] = [join(images, "braid.tar"), join(folder, "braid.revision")]
   const git = (/** @type {string[]} */ ...args) => run("the commit", ["git", "-C", root, ...args])
-  const revision = `${(await git("rev-parse", "HEAD")).trim()}${await git("status", "--porcelain")}`
-  if (existsSync(file) && existsSync(noted) && readFileSync(noted, "utf8") === revision) return
+  const isClean = (await git("status", "--porcelain")).trim() === ""
+  const revision = (await git("rev-parse", "HEAD")).trim()
+  const isThere = existsSync(file) && existsSync(noted) && readFileSync(noted, "utf8") === revision
+  if (isClean && isThere) return
+  rmSync(noted, { force: true })
   const architecture = process.arch === "x64" ? "amd64" : "arm64"
   await run("npm run image", [
     process.execPath,
     join(root, "scripts/make-image.mjs"),
     ...["--platform", `linux/${architecture}`, "--out", file]
   ])
-  writeFileSync(noted, revision)
+  if (isClean) writeFileSync(noted, revision)
 }
 
 const main = async () => {

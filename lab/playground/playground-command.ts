@@ -17,7 +17,7 @@ import { findPrograms, isMissing, missingPrograms } from "./kubernetes/programs.
 import type { AnyPlayground } from "./local-cluster.ts"
 import { workloadNamespace, workloadTarget } from "./manifests.ts"
 import { mergedKubeconfig } from "./merged-kubeconfig.ts"
-import { findNode } from "./node/node-files.ts"
+import { findNode, missingAgent } from "./node/node-files.ts"
 import { type NodePlaygroundOptions, startNodePlayground } from "./node/node-playground.ts"
 import { startPlayground } from "./playground.ts"
 import { PlaygroundError } from "./readiness.ts"
@@ -99,6 +99,7 @@ const startNodes = (settings: Omit<NodePlaygroundOptions, "files" | "programs">,
     if (isMissing(programs)) return yield* new PlaygroundError({ detail: missingPrograms(programs) })
     const files = findNode(process.env)
     if (typeof files === "string") return yield* new PlaygroundError({ detail: files })
+    if (!files.hasAgent) return yield* new PlaygroundError({ detail: missingAgent })
     yield* reporter.say(`  … starting ${settings.topology.clusters.length} clusters, each with a node`)
     return (yield* startNodePlayground({ ...settings, programs, files })) satisfies AnyPlayground
   })

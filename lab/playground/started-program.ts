@@ -15,11 +15,12 @@ export const startProgram = ([file, ...args]: Command, log: string): ChildProces
   const output = createWriteStream(log, { flags: "a" })
   const child = spawn(file, args, { stdio: ["ignore", "pipe", "pipe"], detached: true })
   const ended = child.pid === undefined ? () => undefined : reapWithUs(child.pid)
+  // A full disk loses lines, and nothing else.
+  output.on("error", () => undefined)
   child.on("error", (error) => output.write(`${file} cannot be started: ${error.message}\n`))
   for (const stream of [child.stdout, child.stderr]) stream.pipe(output, { end: false })
-  child.on("exit", () => {
-    ended()
-    output.end()
-  })
+  child.on("exit", ended)
+  // The last lines come after the end of the process.
+  child.on("close", () => output.end())
   return child
 }

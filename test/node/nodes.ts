@@ -1,8 +1,8 @@
 /** Clusters with real nodes for tests: start, commands of an administrator and of developers, clean up. */
 
 import { execFile } from "node:child_process"
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
-import { networkInterfaces, tmpdir } from "node:os"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { Effect, Exit, Scope } from "effect"
@@ -71,11 +71,13 @@ export const kubectl = async (
   return (await promisify(execFile)(programs.kubectl, [`--kubeconfig=${kubeconfigPath}`, ...args])).stdout.trim()
 }
 
-/** Cgroups, devices and rules of this machine that could be a world's. */
+/** The machine's own settings that a kubelet would change, and groups of worlds whose playground has ended. */
 export const leftOfWorlds = (): object => ({
-  groups: readdirSync("/sys/fs/cgroup/memory").filter((name) => name.startsWith("braid-")),
-  devices: Object.keys(networkInterfaces()).toSorted(),
-  mounts: readFileSync("/proc/self/mountinfo", "utf8")
-    .split("\n")
-    .filter((line) => line.includes("/world/"))
+  groups: readdirSync("/sys/fs/cgroup/memory").filter((name) => {
+    const owner = /^braid-(\d+)-/u.exec(name)?.[1]
+    return owner !== undefined && !existsSync(`/proc/${owner}`)
+  }),
+  settings: ["kernel/panic", "kernel/panic_on_oops", "vm/overcommit_memory", "vm/panic_on_oom"].map(
+    (name) => `${name} ${readFileSync(`/proc/sys/${name}`, "utf8").trim()}`
+  )
 })

@@ -5,7 +5,7 @@ import { leftOfWorlds } from "./nodes.ts"
 
 describeWith(["node", "control plane", "mirrord-agent"], "npm start -- --node --once --json", () => {
   it("tells the whole story on three clusters with a node each, and leaves nothing behind", async () => {
-    const before = leftOfWorlds()
+    const before = { ...leftOfWorlds(), groups: [] }
     const { code, lines } = await play(["--node", "--once"])
     expect(lines.filter(({ ok }) => !ok)).toEqual([])
     expect(lines.map(({ step }) => step)).toEqual(story)

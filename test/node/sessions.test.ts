@@ -163,8 +163,12 @@ describeReal(
       await answerEverywhere("/stolen", local("/stolen"))
       const { entry = "" } = named("cluster-b")
       // Service and proxy choose a pod for each connection.
-      for (let count = 0; count < 10; count++)
-        expect(await request(entry, `/${count}`)).toContain(`layer-app /${count}`)
+      for (let count = 0; count < 10; count++) {
+        const next = attempts()
+        await eventually("an answer", async () =>
+          expect(await request(entry, `/${count}`, {}, next())).toContain(`layer-app /${count}`)
+        )
+      }
       expect(agents(named("cluster-b")).length).toBeGreaterThanOrEqual(2)
       await end(session)
     })
@@ -194,10 +198,13 @@ describeReal(
       const session = exec(["--steal", "80"])
       expect(await session.waitForEvent("subscribed")).toMatchObject({ ok: true })
       await answerEverywhere("/before", local("/before"))
-      const [pod] = primary()
-        .cluster.store.list(pods, { namespace: operatorNamespace })
-        .items.filter(({ metadata }) => metadata.name?.startsWith("mirrord-operator-"))
-      const [operator = 0] = processesWith("OPERATOR_POD_UID", pod?.metadata.uid ?? "")
+      const operator = await until("the operator's process", () =>
+        primary()
+          .cluster.store.list(pods, { namespace: operatorNamespace })
+          .items.filter(({ metadata: { name } }) => name?.startsWith("mirrord-operator-"))
+          .flatMap(({ metadata: { uid = "" } }) => processesWith("OPERATOR_POD_UID", uid))
+          .at(0)
+      )
       process.kill(operator, "SIGKILL")
       await session.waitForEvent("resubscribed")
       await answerEverywhere("/again", local("/again"))

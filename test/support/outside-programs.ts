@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url"
 import { postgresqlFolder } from "../../lab/playground/branches/postgresql.ts"
 import { engineProgram, furtherEngine, missingEngines } from "../../lab/playground/engine-programs.ts"
 import { installedPrograms, isProgram, programNames, takesChart } from "../../lab/playground/kubernetes/programs.ts"
-import { findNode } from "../../lab/playground/node/node-files.ts"
+import { findNode, missingAgent } from "../../lab/playground/node/node-files.ts"
 import { unfitMachine } from "../../scripts/debian-suite.mjs"
 import { tools } from "../real/namespaces/tools.ts"
 import { type Need, type Suite, suites } from "../suites.ts"
@@ -138,9 +138,7 @@ const node = (): Found => {
   const files = findNode(process.env)
   if (typeof files === "string") return missing(files)
   const agent = process.env[mirrordVariables["mirrord-agent"]] ?? ""
-  return agent === "" || files.hasAgent
-    ? found(files.kubelet)
-    : missing("the agent's image is missing: run `npm run node` where MIRRORD_AGENT_BIN names the agent")
+  return agent === "" || files.hasAgent ? found(files.kubelet) : missing(missingAgent)
 }
 
 const finders: Readonly<Record<Need, () => Found>> = {

@@ -135,9 +135,10 @@ class Program {
 
   start(): void {
     const child = startProgram(this.#command, this.log)
-    child.on("exit", () => {
-      if (this.#child === child) this.#child = undefined
-    })
+    for (const end of ["exit", "error"])
+      child.on(end, () => {
+        if (this.#child === child) this.#child = undefined
+      })
     this.#child = child
   }
 

@@ -3,6 +3,7 @@
 # before its namespaces: a program that comes from outside would count to the machine's.
 
 set -euo pipefail
+export PATH=$PATH:/usr/sbin:/sbin
 name=$1 pid=$2
 shift 2
 for controller in cpu cpuacct cpuset memory devices freezer blkio pids; do

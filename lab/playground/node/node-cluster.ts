@@ -26,7 +26,7 @@ import {
   proxyConfiguration
 } from "./node-configuration.ts"
 import { type NodeFiles, nodeImages } from "./node-files.ts"
-import { killProgram, startWorld, type World } from "./node-world.ts"
+import { killProgram, startWorld, type World, worldName } from "./node-world.ts"
 
 const run = promisify(execFile)
 const coredns = fileURLToPath(new URL("coredns.yaml", import.meta.url))
@@ -141,7 +141,7 @@ const startParts = (options: NodeClusterOptions) =>
     const world = yield* Effect.acquireRelease(
       attempt("the world", () =>
         startWorld({
-          name: `braid-${process.pid}-${name}`,
+          name: worldName(name),
           address: `10.99.0.${number}`,
           folder: join(directory, name, "world")
         })

@@ -3,7 +3,7 @@
  * nothing is made here.
  */
 
-import { accessSync, constants, existsSync, readdirSync } from "node:fs"
+import { accessSync, constants, existsSync, lstatSync, readdirSync } from "node:fs"
 import { homedir } from "node:os"
 import { delimiter, join } from "node:path"
 import { isProgram } from "../kubernetes/programs.ts"
@@ -32,6 +32,11 @@ export const nodeImages = {
   demo: "localhost/braid-demo:1"
 } as const
 
+/** The sentence for a person whose node has no agent. */
+export const missingAgent =
+  "The image of mirrord's agent is missing, without which no session starts: run `npm run node` where " +
+  "MIRRORD_AGENT_BIN names the program."
+
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** The folder of `npm run node`: programs, and images in a folder of their own. */
@@ -52,15 +57,20 @@ export interface NodeFiles {
 const onPath = (name: string, env: Environment): boolean =>
   [...(env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/sbin"].some((folder) => isProgram(join(folder, name)))
 
+/** The controllers of which `world.sh` makes a group each. */
+const controllers = ["cpu", "cpuacct", "cpuset", "memory", "devices", "freezer", "blkio", "pids"]
+
 /** Why no node can run on this machine at all; `undefined` if it can. */
 const unfit = (): string | undefined => {
   if (process.platform !== "linux") return `a node needs Linux, and this is ${process.platform}`
   if (process.getuid?.() !== 0) return "a node needs root, to make namespaces and cgroups"
-  const missing = ["cpu", "memory", "devices", "pids"].find(
-    (name) => !existsSync(`/sys/fs/cgroup/${name}/cgroup.procs`)
-  )
+  const missing = controllers.find((name) => !existsSync(`/sys/fs/cgroup/${name}/cgroup.procs`))
   if (missing !== undefined)
     return `a node needs the controllers of cgroup v1 in /sys/fs/cgroup, and there is no ${missing}`
+  // Some systems mount two in one place, with a link for each.
+  const shared = controllers.find((name) => lstatSync(`/sys/fs/cgroup/${name}`).isSymbolicLink())
+  if (shared !== undefined)
+    return `a node needs each controller of cgroup v1 alone, and ${shared} shares its place in /sys/fs/cgroup`
   try {
     accessSync("/sys/fs/cgroup/memory", constants.W_OK)
     return undefined
@@ -86,7 +96,8 @@ export const findNode = (env: Environment): NodeFiles | string => {
   const found = existsSync(archives) ? readdirSync(archives).filter((name) => name.endsWith(".tar")) : []
   const images = [...Object.keys(nodeImages), "braid"].filter((name) => !found.includes(`${name}.tar`))
   const missing = [...packaged, ...built, ...images.map((name) => `the image ${name}`)]
-  if (missing.length > 0) return `${missing.join(", ")} missing: \`npm run node\` provides what a node needs, once.`
+  if (missing.length > 0)
+    return `${missing.join(", ")} missing (in ${folder}): \`npm run node\` provides what a node needs, once.`
   return {
     kubelet: join(folder, "kubelet"),
     kubeProxy: join(folder, "kube-proxy"),

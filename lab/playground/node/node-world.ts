@@ -13,6 +13,7 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { reapWithUs } from "../../cluster/node/reaper.ts"
 import { type Command, startProgram } from "../started-program.ts"
 import type { Destination } from "./forwarder.ts"
 
@@ -67,26 +68,67 @@ const untilGone = async (pid: number): Promise<void> => {
   while (existsSync(`/proc/${pid}`)) await new Promise((resolve) => setTimeout(resolve, 50))
 }
 
-/** Groups of containers have groups below them, which must go first. */
+/** Groups of containers have groups below them, which must go first. A group that still has a process stays. */
 const removeGroup = async (path: string): Promise<void> => {
   const below = await readdir(path, { withFileTypes: true }).catch(() => [])
   for (const entry of below) if (entry.isDirectory()) await removeGroup(join(path, entry.name))
   await rmdir(path).catch(() => undefined)
 }
 
+const groups = "/sys/fs/cgroup"
+const prefix = "braid-"
+
+/** Removes the groups of worlds of this name; the last programs that came from outside end a moment later. */
+const removeGroups = async (name: string): Promise<void> => {
+  for (const controller of await readdir(groups)) {
+    const path = join(groups, controller, name)
+    for (let tries = 0; existsSync(path) && tries < 20; tries++) {
+      await removeGroup(path)
+      if (existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+}
+
+/** Removes groups that a playground has left which was killed. */
+const sweep = async (): Promise<void> => {
+  const names = await readdir(join(groups, "memory")).catch(() => [])
+  for (const name of names) {
+    const owner = name.startsWith(prefix) ? name.slice(prefix.length).split("-")[0] : undefined
+    if (owner !== undefined && !existsSync(`/proc/${owner}`)) await removeGroups(name)
+  }
+}
+
+/** The name of a world of this process. */
+export const worldName = (cluster: string): string => `${prefix}${process.pid}-${cluster}`
+
+const dead = "the process that passes connections into a node's network has ended"
+
 /** The process that connects ports of the machine with the world. */
 const startForwarder = (inNetwork: World["inNetwork"]) => {
   const [file, ...args] = inNetwork([process.execPath, here("forwarder.ts")])
-  const child = spawn(file, args, { stdio: ["ignore", "inherit", "inherit", "ipc"] })
-  const forward: World["forward"] = async (to, port = 0) => {
+  // In a process group of its own, as the node's programs: after Ctrl-C they still have to be reached.
+  const child = spawn(file, args, { stdio: ["ignore", "inherit", "inherit", "ipc"], detached: true })
+  const isGone = child.pid === undefined ? () => undefined : reapWithUs(child.pid)
+  child.on("exit", isGone).on("error", isGone)
+  const open = async (to: Destination, port: number): Promise<number> => {
     const server = createServer().listen(port, "127.0.0.1")
     await once(server, "listening")
     const address = server.address()
-    const taken = once(child, "message")
+    const taken = Promise.race([
+      once(child, "message"),
+      once(child, "exit").then(() => Promise.reject(new Error(dead)))
+    ])
     child.send(to, server)
     await taken
     server.close()
     return typeof address === "object" && address !== null ? address.port : port
+  }
+  // One after the other: an answer says nothing of which port it is about.
+  let last: Promise<unknown> = Promise.resolve()
+  const forward: World["forward"] = (to, port = 0) => {
+    const opened = last.then(() => open(to, port))
+    last = opened.catch(() => undefined)
+    return opened
   }
   return { forward, close: () => void child.kill("SIGKILL") }
 }
@@ -100,11 +142,24 @@ export interface WorldOptions {
 }
 
 export const startWorld = async ({ address, folder, name }: WorldOptions): Promise<World> => {
+  await sweep()
   await mkdir(folder, { recursive: true })
   const log = join(folder, "world.log")
   const outer = startProgram(["bash", here("world.sh"), name, address, folder], log)
-  await untilReady(outer, log, `the world ${name}`)
-  const pid = await firstProcess(outer.pid ?? 0)
+  const end = async (pid: number | undefined): Promise<void> => {
+    await killProgram(outer)
+    if (pid !== undefined) await untilGone(pid)
+    await removeGroups(name)
+    await rm(folder, { recursive: true, force: true })
+  }
+  let pid: number | undefined
+  try {
+    await untilReady(outer, log, `the world ${name}`)
+    pid = await firstProcess(outer.pid ?? 0)
+  } catch (error) {
+    await end(pid)
+    throw error
+  }
   const inNetwork = (command: Command): Command => ["nsenter", `--net=/proc/${pid}/ns/net`, ...command]
   const forwarder = startForwarder(inNetwork)
   return {
@@ -117,11 +172,7 @@ export const startWorld = async ({ address, folder, name }: WorldOptions): Promi
     forward: forwarder.forward,
     close: async () => {
       forwarder.close()
-      await killProgram(outer)
-      await untilGone(pid)
-      for (const controller of await readdir("/sys/fs/cgroup"))
-        await removeGroup(join("/sys/fs/cgroup", controller, name))
-      await rm(folder, { recursive: true, force: true })
+      await end(pid)
     }
   }
 }
@@ -132,12 +183,17 @@ export const joinWorlds = async (worlds: ReadonlyArray<World>, folder: string): 
   const log = join(folder, "hub.log")
   const bridge = "ip link set lo up && ip link add br0 type bridge && ip link set br0 up && echo ready"
   const hub = startProgram(["unshare", "--net", "sh", "-c", `${bridge} && exec sleep infinity`], log)
-  await untilReady(hub, log, "the hub")
   const ownNetwork = `--net=/proc/${hub.pid ?? 0}/ns/net`
-  for (const [index, world] of worlds.entries()) {
-    const [file, ...args] = world.inNetwork(["ip", "link", "set", "hub0", "netns", String(hub.pid ?? 0)])
-    await run(file, args)
-    await run("nsenter", [ownNetwork, "ip", "link", "set", "hub0", "name", `world${index}`, "master", "br0", "up"])
+  try {
+    await untilReady(hub, log, "the hub")
+    for (const [index, world] of worlds.entries()) {
+      const [file, ...args] = world.inNetwork(["ip", "link", "set", "hub0", "netns", String(hub.pid ?? 0)])
+      await run(file, args)
+      await run("nsenter", [ownNetwork, "ip", "link", "set", "hub0", "name", `world${index}`, "master", "br0", "up"])
+    }
+  } catch (error) {
+    await killProgram(hub)
+    throw error
   }
   return () => killProgram(hub)
 }

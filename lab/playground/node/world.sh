@@ -4,6 +4,7 @@
 # changes there. All that runs in a world ends with this process. Needs root, and the controllers of cgroup v1.
 
 set -euo pipefail
+export PATH=$PATH:/usr/sbin:/sbin
 name=$1 address=$2 folder=$3
 controllers="cpu cpuacct cpuset memory devices freezer blkio pids"
 
@@ -24,6 +25,14 @@ fi
 
 hostname "$name"
 mount -t proc proc /proc
+
+# Settings of the kernel that a kubelet changes belong to the machine: here files stand in their places.
+for key in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys \
+  kernel/keys/root_maxbytes; do
+  mkdir -p "$folder/sysctl/${key%/*}"
+  cat "/proc/sys/$key" > "$folder/sysctl/$key"
+  mount --bind "$folder/sysctl/$key" "/proc/sys/$key"
+done
 
 # The devices of this network, and the controllers as they begin here.
 mkdir -p "$folder/sys"
