@@ -10,6 +10,7 @@ import { credentials } from "./credentials.ts"
 import { memory } from "./memory.ts"
 import { protocol } from "./protocol.ts"
 import { relay } from "./relay.ts"
+import { session } from "./session.ts"
 import { sessions } from "./sessions.ts"
 import { simulation } from "./simulation.ts"
 
@@ -18,6 +19,11 @@ const benchmarks: ReadonlyArray<
   readonly [name: string, about: string, run: (isShort: boolean) => Iterable<string> | AsyncIterable<string>]
 > = [
   ["relay", "the message path against HAProxy, nginx and a plain ws relay (needs Go, taskset, two CPUs)", relay],
+  [
+    "session",
+    "one session on real nodes, against the client without operator (as root: mirrord's own programs, `npm run node`)",
+    session
+  ],
   ["memory", "operators at rest, with busy and with idle sessions (as root: it needs memory cgroups)", memory],
   ["sessions", "200 sessions for ten minutes: memory, processor time, latency, what is left (as root)", sessions],
   ["protocol", "encode, decode and skip of typical messages, against a plain copy of their bytes", protocol],
