@@ -18,6 +18,7 @@ import { findPrograms, isMissing } from "../../lab/playground/kubernetes/program
 import { workloadTarget } from "../../lab/playground/manifests.ts"
 import { findNode } from "../../lab/playground/node/node-files.ts"
 import { type NodePlayground, startNodePlayground } from "../../lab/playground/node/node-playground.ts"
+import { waitForClusters } from "../../lab/playground/readiness.ts"
 import { topology } from "../../lab/playground/topology.ts"
 import { median, spread } from "./spread.ts"
 
@@ -105,7 +106,11 @@ class App {
   }
 
   kill(home: string): void {
-    if (this.child.pid !== undefined) process.kill(-this.child.pid, "SIGKILL")
+    try {
+      if (this.child.pid !== undefined) process.kill(-this.child.pid, "SIGKILL")
+    } catch {
+      // The client has ended already.
+    }
     killProcessesOf(home)
   }
 }
@@ -196,8 +201,11 @@ const measureSession = async (
     if (way.sharesAgents) {
       const other = home()
       const second = new App(way, other, ["--env", "CLUSTER"])
-      figures.add("start until the program runs, an agent is there, ms", way.name, await second.at("session"))
-      second.kill(other)
+      try {
+        figures.add("start until the program runs, an agent is there, ms", way.name, await second.at("session"))
+      } finally {
+        second.kill(other)
+      }
     }
   } finally {
     app.kill(own)
@@ -225,6 +233,7 @@ const startFleet = (directory: string): Effect.Effect<NodePlayground, { readonly
     const values = { agent: { extraEnv: { MIRRORD_AGENT_IDLE_TTL: "2" } } }
     for (const { cluster } of playground.clusters)
       yield* installChart(programs, cluster, values, { flags: ["--reuse-values", "--wait"] })
+    yield* waitForClusters(playground.clusters, playground.primary.cluster, () => Effect.void)
     return playground
   })
 
