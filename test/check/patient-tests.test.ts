@@ -68,6 +68,7 @@ const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>
   "bench/memory/stolen-requests.ts": { sleep: "between two requests" },
   "bench/relay/product.ts": { sleep: "between collections of garbage" },
   "bench/relay/relays.ts": { sleep: "between looks whether a relay listens" },
+  "bench/session.ts": { sleep: "a millisecond between looks at what is timed" },
   "bench/sessions.ts": { sleep: "between two echoes, and until a start's leftovers are gone" },
   "charts/attacks.ts": { sleep: "attacks that send turn by turn", timer: "how fast an attack sends" },
   "charts/limits-hold.test.ts": { sleep: "between pings", clock: "how long answers took, which is printed" },
