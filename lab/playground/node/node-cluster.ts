@@ -26,7 +26,7 @@ import {
   proxyConfiguration
 } from "./node-configuration.ts"
 import { type NodeFiles, nodeImages } from "./node-files.ts"
-import { killProgram, startWorld, type World, worldName } from "./node-world.ts"
+import { endOf, killProgram, startWorld, type World, worldName } from "./node-world.ts"
 
 const run = promisify(execFile)
 const coredns = fileURLToPath(new URL("coredns.yaml", import.meta.url))
@@ -185,9 +185,18 @@ export const startNodeCluster = (
     const { makeKubelet, plane, world } = yield* startParts(options)
     const { cluster } = yield* openCluster(name, plane, join(directory, name))
     let kubelet = makeKubelet()
+    const log = join(world.folder, "kubelet.log")
+    const died = Effect.flatMap(
+      Effect.promise(() => endOf(log)),
+      (last) =>
+        new PlaygroundError({ detail: `the kubelet of ${name} ended at its start; the end of its log:\n${last}` })
+    )
     yield* seen(
       `the node of ${name}`,
-      Effect.sync(() => (isReady(cluster, name) ? true : undefined)),
+      Effect.suspend(() => {
+        if (kubelet.exitCode !== null || kubelet.signalCode !== null) return died
+        return Effect.succeed(isReady(cluster, name) ? true : undefined)
+      }),
       () => JSON.stringify(at(cluster.store.get(nodes, undefined, name), "status", "conditions") ?? "no node")
     ).pipe(Effect.mapError(({ message }) => new PlaygroundError({ detail: message })))
     return {

@@ -46,7 +46,8 @@ export const killProgram = async (child: ChildProcess): Promise<void> => {
   await ended
 }
 
-const endOf = async (log: string): Promise<string> =>
+/** The last lines of a log. */
+export const endOf = async (log: string): Promise<string> =>
   (await readFile(log, "utf8").catch(() => "")).trimEnd().split("\n").slice(-20).join("\n")
 
 /** Waits for the line `ready` of a program that goes on running. */
