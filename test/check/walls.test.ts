@@ -258,7 +258,6 @@ const allowed: ReadonlyArray<readonly [file: string, text: string]> = [
     "// A client asks who it is.\n// Is it known? Who knows?\n// The list says\n// What is no beginning here."
   ],
   ["src/app/kernel/quotes.ts", "// Runs as `nobody`: `x` is undefined."],
-  ["lab/simulation/somebody.ts", "// Somebody deletes the pod."],
   ["lab/client/long-pattern.ts", `export const x =\n  /${"x".repeat(130)}/u`],
   ["lab/playground/imports-all.ts", 'export { y } from "../../src/app/sessions/primary/imports-shared.ts"']
 ]

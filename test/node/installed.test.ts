@@ -9,6 +9,7 @@ import { processesWith } from "../../lab/playground/branches/home-processes.ts"
 import { chartFolder } from "../../lab/playground/kubernetes/programs.ts"
 import { operatorNamespace } from "../../lab/playground/manifests.ts"
 import { startNodeCluster } from "../../lab/playground/node/node-cluster.ts"
+import { at } from "../../src/domain/json.ts"
 import { describeWith } from "../support/describe-with.ts"
 import { eventually } from "../support/eventually.ts"
 import { until } from "../support/until.ts"
@@ -94,12 +95,16 @@ describeWith(["node", "control plane"], "the chart and the image of a release on
     )
     expect(operator()?.metadata.uid).not.toBe(before)
     await helm("uninstall", "mirrord-operator", "--wait")
+    // Pods of hooks that have ended stay, as with every chart.
+    const runs = (pod: object): boolean => at(pod, "status", "phase") !== "Succeeded"
     await until("the end of all pods", () =>
-      cluster().store.list(pods, { namespace: operatorNamespace }).items.length === 0 ? true : undefined
+      cluster().store.list(pods, { namespace: operatorNamespace }).items.some(runs) ? undefined : true
     )
-    const kinds =
-      "clusterroles,clusterrolebindings,apiservices,mutatingwebhookconfigurations,validatingadmissionpolicies"
+    const kinds = "clusterroles,clusterrolebindings,mutatingwebhookconfigurations,validatingadmissionpolicies"
     const left = await kubectl(cluster(), "get", kinds, "--output=name")
     expect(left.split("\n").filter((name) => /mirrord|metalbear/u.test(name))).toEqual([])
+    // Custom resources stay, and with them the APIServices that the API server makes for their groups.
+    const api = ["apiservice", "v1.operator.metalbear.co", "--ignore-not-found", "--output=name"]
+    expect(await kubectl(cluster(), "get", ...api)).toBe("")
   })
 })
