@@ -90,7 +90,7 @@ const removeGroups = async (name: string): Promise<void> => {
   }
 }
 
-/** Removes groups that a playground has left which was killed. */
+/** Removes the groups of playgrounds that were killed. */
 const sweep = async (): Promise<void> => {
   const names = await readdir(join(groups, "memory")).catch(() => [])
   for (const name of names) {
@@ -142,6 +142,7 @@ export interface WorldOptions {
   readonly folder: string
 }
 
+/** Makes a world. If that fails, nothing of it is left. */
 export const startWorld = async ({ address, folder, name }: WorldOptions): Promise<World> => {
   await sweep()
   await mkdir(folder, { recursive: true })
