@@ -322,7 +322,7 @@ const sessionTarget = (begun: CopyConnect["begun"], name: string, container?: st
 
 /** The target that was copied; `undefined` if it is not known. */
 const copiedOf = (copy: CopyTarget | undefined): Target | undefined =>
-  Result.getOrUndefined(parseTargetJson(copy?.spec["target"]))
+  copy === undefined ? undefined : Result.getOrUndefined(parseTargetJson(copy.spec["target"]))
 
 const connected = Effect.fnUntraced(function* (
   state: State,

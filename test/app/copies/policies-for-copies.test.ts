@@ -176,12 +176,16 @@ describe("a policy in a fleet", () => {
     ])
     opened(yield* copied.connect(copy))
     const gone = new KubeError({ cluster: "a", operation: "list", reason: "Unreachable", detail: "gone" })
-    copied.member("a").api.before = ({ plural, verb }) =>
-      plural === "copytargets" && verb === "list" ? Effect.fail(gone) : Effect.void
+    for (const name of ["a", "b"])
+      copied.member(name).api.before = ({ plural, verb }) =>
+        plural === "copytargets" && verb === "list" ? Effect.fail(gone) : Effect.void
     yield* copied.replace(copied.world.primary)
     const { got, say } = yield* client(opened(yield* copied.connect(copy)))
     yield* say(steal)
     assert.deepInclude(refusalOf(got), { policyName: "calm" })
+    // The session knows that its copy has taken the pods.
+    yield* written([copied.world.primary, "still", noScaleDown])
+    assert.match(refusedWith(yield* copied.connect(copy)).message, /^Operation was blocked by policy `still`/)
   })
 
   it.effect("of a member holds there for the session on its copy, if it says so", function* () {
