@@ -152,7 +152,7 @@ export class Walker {
 
   /** A lower bound of the message's length in bytes, as far as is known. */
   get needed(): number {
-    return this.#offset + this.#skip + (this.#stack.length > 0 && this.#skip === 0 ? 1 : 0)
+    return this.#offset + this.#skip
   }
 
   advance(bytes: Uint8Array): WalkStep {
