@@ -66,6 +66,8 @@ describe("the room for unfinished messages", () => {
     const rest = { wanted: 20, most: 100 }
     expect(mayGrow(150, 90, { ...rest, held: 10 })).toBe(true)
     expect(mayGrow(150, 89, { ...rest, held: 10 })).toBe(false)
+    // A read may bring more than the length that was announced.
+    expect(mayGrow(150, 19, { held: 0, wanted: 20, most: 10 })).toBe(false)
     // Alone, also a message that could get larger than the room may grow.
     expect(mayGrow(50, 40, { ...rest, held: 10 })).toBe(true)
   })

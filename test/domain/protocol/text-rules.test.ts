@@ -40,6 +40,11 @@ describe("URIs", () => {
     "http://h:80:90/",
     "http://a b/",
     "http://[::1/",
+    "http://]h[/",
+    "http://[[::1]/",
+    "http://a%b[::1]/",
+    "http://h%20/",
+    "http://1:2:3:4:5:6:7:8:9:a@h/",
     "http://u@/",
     `/${"x".repeat(65_534)}`
   ])("%j is none", (uri) => expect(Result.isFailure(checkText("uri", uri))).toBe(true))

@@ -108,6 +108,13 @@ describe("bulk messages", () => {
     )
   })
 
+  it("are not measured while a number of their head is not whole", () => {
+    const value = { connectionId: 1n << 40n, bytes: new Uint8Array(300) }
+    const got = daemonMessage.encode({ _tag: "UdpOutgoing", value: { _tag: "Read", value: { _tag: "Ok", value } } })
+    const measured = Array.from({ length: 32 }, (_, end) => daemonBulk.measure(got.slice(0, end), 0, end))
+    expect([...new Set(measured)]).toEqual([0, got.length])
+  })
+
   it("are recognised only if their codec finds them sound and as long", () => {
     const noise = fc.tuple(
       fc.constantFrom([3, 1], [2, 3], [4, 1], [16, 0], [3, 1, 0], [1, 1], [2, 1]),
