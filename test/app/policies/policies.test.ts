@@ -105,6 +105,24 @@ describe("a policy of a single cluster", () => {
     opened(yield* connectTo(cluster, request(certificate, { query: "connect=true&profile=team" })))
   })
 
+  it.effect("of one of the target's pods leaves that pod out, and the user is told why, once", function* () {
+    const { world } = yield* startWorld()
+    const cluster = memberOf(world, "a")
+    const status = {
+      phase: "Running",
+      podIPs: [{ ip: "10.0.0.2" }],
+      containerStatuses: [{ name: "myapp", ready: true, containerID: "containerd://def" }]
+    }
+    const spec = { nodeName: "node", containers: [{ name: "myapp" }] }
+    cluster.api.write(pods, "myapp-2", { metadata: { labels: { app: "myapp" } }, spec, status }, "default")
+    allow(cluster, "tidy", { requireProfile: true, targetPath: "pod/myapp-2" })
+    yield* pass("1 second")
+    const { got } = yield* client(opened(yield* connectTo(cluster, request(yield* certificateOf(cluster)))))
+    yield* pass("1 minute")
+    const told = logs(got).filter((line) => line.includes('pod myapp-2 takes no part: The mirrord policy "tidy" wants'))
+    assert.lengthOf(told, 1, logs(got).join("\n"))
+  })
+
   it.effect("for a deployment holds for a copy of it whose pod is the target, also if it comes later", function* () {
     const { world } = yield* startWorld()
     const cluster = memberOf(world, "a")

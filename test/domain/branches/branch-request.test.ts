@@ -126,8 +126,12 @@ describe("a BranchDatabase that is refused", () => {
     ["a filter with a quote", withItems({ users: { filter: "name = 'ann" } }), "' is never closed"],
     ["a filter that is too long", withItems({ users: { filter: "x".repeat(5_000) } }), "longer than 4096"],
     ["a setting", { postgresOptions: { connectionSettings: { "a b": "1" } } }, 'holds "a b", which is no setting'],
-    ["dump to a file", { postgresOptions: { copy: { mode: "all", dumpArgs: ["--fil=/x"] } } }, "sets itself"],
-    ...["--table-and-children=a", "--large-objects", "--blob", "--include-foreign-data=x"].map(
+    [
+      "a dump with a shortened option",
+      { postgresOptions: { copy: { mode: "all", dumpArgs: ["--fil=/x"] } } },
+      "sets itself"
+    ],
+    ...["--file=/x", "--table-and-children=a", "--large-objects", "--blob", "--include-foreign-data=x"].map(
       (argument) =>
         [
           `dump with ${argument}`,

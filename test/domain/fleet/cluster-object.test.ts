@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
-import { clusterColumns, clusterObject, type KnownCluster } from "../../../src/domain/fleet/cluster-object.ts"
+import {
+  clusterColumns,
+  clusterObject,
+  credentialsLastCondition,
+  type KnownCluster
+} from "../../../src/domain/fleet/cluster-object.ts"
 import { mirrordClusters } from "../../../src/domain/resources/mirrord-cluster.ts"
 import { readResource } from "../../../src/domain/resources/resource-descriptor.ts"
 
@@ -97,5 +102,16 @@ describe("the row of a cluster", () => {
     const readiness = { _tag: "CredentialsRefused", message: "it refuses the credentials" } as const
     expect(cells({ readiness, expiresAt: now + 5 * 3_600_000 })).toMatchObject({ Ready: "False", Expires: "refused" })
     expect(cells({ replica: "mirrord-operator-1" })).toMatchObject({ Replica: "mirrord-operator-1" })
+  })
+})
+
+describe("the warning of credentials of several clusters", () => {
+  it("is as old as the first of them", () => {
+    const ending = (days: number) => ({
+      ending: { what: "it", validity: { from: 0, until: now + days * 24 * hour }, cure: "make another" },
+      sentence: (clause: string) => `${clause}.`
+    })
+    const [condition] = credentialsLastCondition([ending(20), ending(2)], now)
+    expect(condition?.lastTransitionTime).toBe("2026-10-24T12:00:00.000Z")
   })
 })

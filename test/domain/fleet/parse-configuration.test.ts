@@ -106,6 +106,13 @@ describe("parseFleetConfiguration", () => {
     expect(Result.getOrThrow(read("managementOnly: null", absent)).managementOnly).toBe(false)
   })
 
+  it("takes isDefault as a text, too", () => {
+    const texts = clusters
+      .replace('authType: "mtls"', 'authType: "mtls"\n    isDefault: "false"')
+      .replace("isDefault: true", 'isDefault: "true"')
+    expect(Result.getOrThrow(read('defaultCluster: ""', texts)).defaultCluster).toBe("staging-cluster")
+  })
+
   it("allows names that are no DNS labels", () => {
     const fleet = Result.getOrThrow(
       read(

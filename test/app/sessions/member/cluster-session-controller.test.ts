@@ -195,6 +195,17 @@ describe("one session in one cluster", () => {
     }
   )
 
+  it.effect("takes in pods while more of them come, and not only when no pod changes any more", function* () {
+    const { api, create, member } = yield* start
+    create()
+    yield* pass(15)
+    for (let number = 2; number < 8; number++) {
+      addPod(api, `myapp-${number}`)
+      yield* pass(0.5)
+    }
+    expect(member.controller.agents(name).length).toBeGreaterThan(1)
+  })
+
   it.effect("replaces the agent of one of several pods without touching the others", function* () {
     const { agents, api, condition, create, member } = yield* start
     addPod(api, "myapp-2")

@@ -51,7 +51,7 @@ describe("the clusters of a fleet in the operator's status", () => {
 })
 
 describe("the clusters of a fleet as objects", () => {
-  const parent = (phase: "Ready" | "Terminating", ...clusters: ReadonlyArray<string>) => ({
+  const parent = (phase: "Ready" | "Failed" | "Terminating", ...clusters: ReadonlyArray<string>) => ({
     metadata: { name: "mc-1" },
     spec: {
       owner: { k8sUsername: "u", userId: "u", username: "u", hostname: "h" },
@@ -89,7 +89,12 @@ describe("the clusters of a fleet as objects", () => {
       }
     ]
     const clusters = new Map(all.map((one) => [one.name, one]))
-    const parents = [parent("Ready", "a", "d"), parent("Ready", "a"), parent("Terminating", "a", "b")]
+    const parents = [
+      parent("Ready", "a", "d"),
+      parent("Ready", "a"),
+      parent("Failed", "b"),
+      parent("Terminating", "a", "b")
+    ]
     const objects = fleetObjects({ clusters, checked: Effect.void }, clusterName("a"), parents, now)
     const told = objects.map(({ metadata, spec, status }) => {
       const [ready] = status.conditions

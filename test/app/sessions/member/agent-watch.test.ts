@@ -1,0 +1,28 @@
+import { describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { expect } from "vitest"
+import { makeAgentWatches } from "../../../../src/app/sessions/member/agent-watch.ts"
+import { it } from "../../../support/effect-it.ts"
+import { fakeChannel } from "../../../support/fake-channel.ts"
+import { FakeAgents } from "../session-fleet.ts"
+
+const agent = { name: "agent", uid: "1", host: "10.0.0.1", port: 1 }
+
+describe("the watch over an agent", () => {
+  it.effect("does not forget its silence while a session that starts over leaves it for a while", function* () {
+    const watches = yield* makeAgentWatches(new FakeAgents().service)
+    const joined = Effect.gen(function* () {
+      const hold = watches.hold(agent, fakeChannel())
+      yield* Effect.forkScoped(Effect.ignore(hold.greet))
+      yield* TestClock.adjust(1)
+      return hold
+    })
+    const first = yield* joined
+    yield* TestClock.adjust("24 seconds")
+    expect(first.health()._tag).toBe("Suspected")
+    first.close()
+    yield* TestClock.adjust("1 minute")
+    expect((yield* joined).health()._tag).toBe("Suspected")
+  })
+})
