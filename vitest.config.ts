@@ -20,7 +20,7 @@ const longest = [
   "kubernetes/real-client-copies",
   "node/sessions",
   "charts/installed",
-  "kubernetes/real-agent",
+  "node/steals",
   "simulation/mutants/mutants",
   "kubernetes/real-client-sessions",
   "kubernetes/real-client-features",

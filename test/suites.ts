@@ -24,7 +24,6 @@ export type Need =
   | "DynamoDB"
   | "mounts"
   | "Debian's packages"
-  | "pod networks"
   | "memory groups"
   | "node"
 
@@ -134,11 +133,6 @@ export const suites = {
   "kubernetes/node": { needs: ["control plane"], finds: "pods of the stand-in kubelet have no identity that counts" },
   "kubernetes/own-certificate": { needs: ["control plane"], finds: "kube-apiserver refuses our serving certificate" },
   "kubernetes/playground": { needs: ["control plane"], finds: "`npm start -- --kubernetes` does not tell its story" },
-  "kubernetes/real-agent": {
-    needs: [...clientOnKubernetes, "mirrord-agent", "pod networks"],
-    long: true,
-    finds: "agents' pods rely on an embedded API server"
-  },
   "kubernetes/real-client": { needs: clientOnKubernetes, finds: "the client relies on answers of a real API server" },
   "kubernetes/real-client-branches": {
     needs: [...clientOnKubernetes, ...migrated],
@@ -175,6 +169,10 @@ export const suites = {
     needs: ["mirrord", "PostgreSQL"],
     finds: "`npm start -- --branches` does not tell its story"
   },
+  "node/agent-incoming": {
+    needs: ["mirrord-agent", "node"],
+    finds: "the reference agent differs from the real one in incoming traffic"
+  },
   "node/installed": {
     needs: ["node", "control plane"],
     finds: "the chart with its own image does not become ready on a real node, or leaves something"
@@ -187,11 +185,11 @@ export const suites = {
     needs: [...clientOnKubernetes, "mirrord-agent", "node", "PostgreSQL"],
     finds: "agents, copies or ends of processes rely on a stand-in kubelet"
   },
-  "real/agent-conformance": { needs: ["mirrord-agent"], finds: "the reference agent answers unlike the real one" },
-  "real/agent-incoming": {
-    needs: ["mirrord-agent", "pod networks"],
-    finds: "the reference agent differs from the real one in incoming traffic"
+  "node/steals": {
+    needs: [...clientOnKubernetes, "mirrord-agent", "node"],
+    finds: "the real agent steals too much or too little of a port, by a filter, of TLS, or for two sessions"
   },
+  "real/agent-conformance": { needs: ["mirrord-agent"], finds: "the reference agent answers unlike the real one" },
   "real/bad-input": { needs: client, finds: "the client's bad settings get no sentence" },
   "real/branches": { needs: [...client, ...migrated], finds: "the client's orders of branches are misread" },
   "real/branches-of-engines": {
@@ -203,10 +201,7 @@ export const suites = {
   "real/client-ends": { needs: client, finds: "a session does not end with the client, or the reverse" },
   "real/client-features": { needs: client, finds: "a kind of target or a feature fails for the client" },
   "real/copy-targets": { needs: client, finds: "copies of targets fail for the client" },
-  "real/earlier-agents": {
-    needs: [...client, "mirrord-agent", "pod networks"],
-    finds: "earlier agents are not served"
-  },
+  "real/earlier-agents": { needs: client, finds: "earlier agents are not served" },
   "real/engines/branches": { needs: migrated, finds: "a branch's pod, life or status is wrong with a real server" },
   "real/engines/clickhouse": { needs: ["ClickHouse"], finds: "ClickHouse's copy differs from its source" },
   "real/engines/dynamodb": { needs: ["DynamoDB"], finds: "DynamoDB's copy differs from its source" },
@@ -224,7 +219,6 @@ export const suites = {
   "real/further-commands": { needs: client, finds: "a further command of the client fails" },
   "real/label-targets": { needs: client, finds: "label targets fail for the client" },
   "real/management": { needs: client, finds: "a primary that only manages does not serve the client" },
-  "real/pod-networks": { needs: ["mirrord-agent", "pod networks"], finds: "a pod's rules reach the machine's network" },
   "real/policies": { needs: client, finds: "the client gets round a policy, or no sentence" },
   "real/primary-default": {
     needs: client,
@@ -232,15 +226,7 @@ export const suites = {
     finds: "a primary that is its own default does not serve the client on embedded clusters"
   },
   "real/recorded-client": { needs: client, finds: "what `npm test` asks as the client is not what the client asks" },
-  "real/real-agent": { needs: [...client, "mirrord-agent"], finds: "the targetless agent is not understood" },
-  "real/real-agent-ephemeral": {
-    needs: [...client, "mirrord-agent", "pod networks"],
-    finds: "the real agent does not steal as an ephemeral container"
-  },
-  "real/real-agent-steals": {
-    needs: [...client, "mirrord-agent", "pod networks"],
-    finds: "the real agent does not steal as a Job"
-  }
+  "real/real-agent": { needs: [...client, "mirrord-agent"], finds: "the targetless agent is not understood" }
 } as const satisfies Readonly<Record<string, Suite>>
 
 /** The suites by name, for those who look for one that may not be there. */

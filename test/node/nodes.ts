@@ -1,6 +1,6 @@
 /** Clusters with real nodes for tests: start, commands of an administrator and of developers, clean up. */
 
-import { execFile } from "node:child_process"
+import { execFile, execFileSync } from "node:child_process"
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -71,8 +71,18 @@ export const kubectl = async (
   return (await promisify(execFile)(programs.kubectl, [`--kubeconfig=${kubeconfigPath}`, ...args])).stdout.trim()
 }
 
-/** The machine's own settings that a kubelet would change, and groups of worlds whose playground has ended. */
+/** Interfaces, routes and rules of the machine's own network, without counters and times. */
+const machineNetwork = (): string =>
+  execFileSync("sh", ["-c", "ip -o link; ip -4 route show table all; iptables-save; ip6tables-save"], {
+    encoding: "utf8",
+    env: { PATH: `${process.env["PATH"] ?? ""}:/usr/sbin:/sbin` }
+  }).replaceAll(/^#.*$|\[\d+:\d+\]/gmu, "")
+
+/**
+ * The machine's own network, its settings that a kubelet would change, and groups of worlds whose playground has ended.
+ */
 export const leftOfWorlds = (): object => ({
+  network: machineNetwork(),
   groups: readdirSync("/sys/fs/cgroup/memory").filter((name) => {
     const owner = /^braid-(\d+)-/u.exec(name)?.[1]
     return owner !== undefined && !existsSync(`/proc/${owner}`)

@@ -2,21 +2,19 @@ import { execFile } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { promisify } from "node:util"
-import { Effect } from "effect"
 import { expect, it } from "vitest"
 import { jobs, pods } from "../../lab/cluster/store/resource-refs.ts"
 import { processesWith } from "../../lab/playground/branches/home-processes.ts"
 import { postgresqlFolder } from "../../lab/playground/branches/postgresql.ts"
-import { installChart } from "../../lab/playground/kubernetes/helm-release.ts"
 import { operatorNamespace, workloadNamespace, workloadTarget } from "../../lab/playground/manifests.ts"
-import { type RunningNode, startNodePlayground } from "../../lab/playground/node/node-playground.ts"
-import { topology } from "../../lab/playground/topology.ts"
+import type { RunningNode } from "../../lab/playground/node/node-playground.ts"
 import { asObjects, at } from "../../src/domain/json.ts"
 import { describeReal, request, runClient, type RunningCommand } from "../real/harness.ts"
-import { attempts } from "../real/namespaces/pod-sessions.ts"
+import { attempts } from "../support/attempts.ts"
 import { eventually } from "../support/eventually.ts"
 import { until } from "../support/until.ts"
-import { kubectl, useNodes } from "./nodes.ts"
+import { useNodeSessions } from "./node-sessions.ts"
+import { kubectl } from "./nodes.ts"
 
 /** The major version of this machine's PostgreSQL, of which the image is. */
 const serverVersion = (): string => basename(dirname(postgresqlFolder ?? ""))
@@ -77,36 +75,19 @@ describeReal(
   "mirrord's own client and agent on real nodes, in two clusters",
   ["mirrord", "layerApp"],
   ({ layerApp, mirrord }) => {
-    const nodes = useNodes((parts) =>
-      Effect.map(
-        startNodePlayground({
-          ...parts,
-          topology: topology("primary-default", 0),
-          sessionTtlSecs: 5,
-          remoteSessionTimeoutSecs: 300,
-          progress: () => Effect.void
-        }),
-        (playground) => ({ playground, programs: parts.programs })
-      )
-    )
-    const clusters = (): ReadonlyArray<RunningNode> => nodes.started().playground.clusters
-    const primary = (): RunningNode => nodes.started().playground.primary
-    const named = (name: string): RunningNode => {
-      const found = clusters().find(({ description }) => description.name === name)
-      if (found === undefined) throw new Error(`there is no cluster ${name}`)
-      return found
-    }
+    const { home: newHome, install, kubeconfig, named, playground, primary } = useNodeSessions()
+    const clusters = (): ReadonlyArray<RunningNode> => playground().clusters
 
     /** A session of layer-app with the demo workload. */
     const exec = (actions: ReadonlyArray<string>, settings: object = {}): RunningCommand => {
-      const home = nodes.home("exec")
+      const home = newHome("exec")
       const config = join(home, "mirrord.json")
       writeFileSync(config, JSON.stringify(settings))
       return runClient({
         file: mirrord,
         args: ["exec", "--target", workloadTarget, "-f", config, "--", layerApp, ...actions],
         home,
-        kubeconfig: primary().cluster.kubeconfigPath
+        kubeconfig: kubeconfig()
       })
     }
     /** Waits until requests that enter at each cluster get this answer. An agent's first rules may cut a connection. */
@@ -137,15 +118,6 @@ describeReal(
       await session.ended()
       await answerEverywhere("/after", own("/after"))
       await until("the end of all agents", () => (clusters().flatMap(agents).length === 0 ? true : undefined))
-    }
-    const parents = { group: "operator.metalbear.co", version: "v1alpha", resource: "mirrordmulticlustersessions" }
-    /** Upgrades the operator, once all sessions have ended: a new leader waits 150 s for the clients of others. */
-    const install = async (node: RunningNode, values: object): Promise<void> => {
-      await until("the end of all sessions", () =>
-        primary().cluster.store.list(parents, {}).items.length === 0 ? true : undefined
-      )
-      const flags = ["--reuse-values", "--wait"]
-      await Effect.runPromise(installChart(nodes.started().programs, node.cluster, values, { flags }))
     }
 
     it("steals a port in every pod; environment, files, names and connections are the default cluster's", async () => {
@@ -248,7 +220,7 @@ describeReal(
       await kubectl(cluster, "rollout", "status", "deployment/db", "--timeout=300s")
       await kubectl(cluster, "patch", workloadTarget, "--patch", JSON.stringify(withDatabase))
       await kubectl(cluster, "rollout", "status", workloadTarget, "--timeout=300s")
-      const home = nodes.home("branch")
+      const home = newHome("branch")
       const config = join(home, "mirrord.json")
       const connection = { url: { type: "env", variable: "DATABASE_URL" } }
       const branch = { id: "node", name: "shop", type: "pg", version, ttl_secs: 300, connection, copy: { mode: "all" } }

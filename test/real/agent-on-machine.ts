@@ -2,10 +2,10 @@
 
 import * as net from "node:net"
 import { Effect } from "effect"
+import { join } from "../../lab/agent/incoming/raw-traffic.ts"
 import { type ContainerProgram, signalsReady } from "../../lab/cluster/node/container-program.ts"
 import { processProgram } from "../../lab/cluster/node/process-program.ts"
 import { freePort } from "../support/free-port.ts"
-import { admit, orLogged } from "./namespaces/pod-programs.ts"
 
 /**
  * The operator draws the agent's port for a pod, all of whose ports are free. At the machine's addresses, to all of
@@ -26,8 +26,21 @@ export const agentOnMachine = (agent: string): ContainerProgram =>
           return isReady
         }
       })
-      const dial = () => net.connect({ port: own, allowHalfOpen: true, noDelay: true })
-      return Effect.andThen(admit(dial, container, [Number(args[flag + 1])], listens.promise), program(container))
+      // Connections that come before the agent listens wait.
+      const admitted = container.listen(Number(args[flag + 1]), (socket) => {
+        socket.on("error", () => undefined)
+        const dial = () => net.connect({ port: own, allowHalfOpen: true, noDelay: true })
+        void listens.promise.then(() => join(socket, dial()))
+      })
+      return Effect.andThen(admitted, program(container))
     }
-    return orLogged(container, Effect.flatMap(Effect.promise(freePort), run))
+    return Effect.promise(freePort).pipe(
+      Effect.flatMap(run),
+      Effect.catch(({ message }) =>
+        Effect.sync(() => {
+          container.log(message)
+          return 1
+        })
+      )
+    )
   })

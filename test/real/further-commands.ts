@@ -8,7 +8,7 @@ import { freePort } from "../support/free-port.ts"
 import { until } from "../support/until.ts"
 import { fleetIs } from "./fleet-health.ts"
 import { describeReal, request, runClient, type RunningCommand, type UsePlayground } from "./harness.ts"
-import { startLocalServer } from "./namespaces/pod-world.ts"
+import { startLocalServer } from "./local-server.ts"
 import { refusalText } from "./refusal.ts"
 import { children, nothingLeft, parentNames } from "./sessions.ts"
 import { singleUser } from "./single-user.ts"
@@ -163,7 +163,7 @@ export const furtherCommands = (where: string, use: UsePlayground): void =>
         )
         run(single, ["port-forward", ...target, ...config, "-R", `80:${server.port}`])
         await eventually("the way back", async () =>
-          expect(await request(entry(single), "/here", { "x-user": "sam" })).toBe("local /here ")
+          expect(await request(entry(single), "/here", { "x-user": "sam" })).toBe("local /here")
         )
         expect(await request(entry(single), "/here", { "x-user": "tom" })).toContain(`hello from ${single}: GET /here`)
       })

@@ -18,7 +18,7 @@ import { readResource, type ResourceDescriptor } from "../../src/domain/resource
 import { childAnnotations } from "../../src/domain/sessions/names.ts"
 import { until } from "../support/until.ts"
 import { patchObject } from "./cluster-writes.ts"
-import { clientUser, type AnyRealPlayground } from "./harness.ts"
+import { clientUser } from "./harness.ts"
 
 const ref = ({ group, plural, version }: ResourceDescriptor<unknown>): ResourceRef => ({
   group,
@@ -44,6 +44,11 @@ export const workloadClusters = ({ clusters }: AnyPlayground): ReadonlyArray<Any
 const isReady = (child: MirrordClusterSession): boolean =>
   child.status?.conditions?.some(({ status, type }) => type === readyCondition && status === "True") === true
 
+/** That of embedded clusters, of real control planes or of real nodes. */
+export interface Played {
+  readonly playground: () => AnyPlayground
+}
+
 export const parentNames = (playground: AnyPlayground): ReadonlySet<string> =>
   new Set(parents(playground).map(({ metadata }) => metadata.name))
 
@@ -51,16 +56,13 @@ export const parentNames = (playground: AnyPlayground): ReadonlySet<string> =>
  * The first parent that is not among the known ones, once it is in the given phase. The session of a command that ends
  * is looked for beside the command: soon after it the session is gone.
  */
-export const newParent = ({ playground }: AnyRealPlayground, known: ReadonlySet<string>, phase: SessionPhase) =>
+export const newParent = ({ playground }: Played, known: ReadonlySet<string>, phase: SessionPhase) =>
   until(`a new parent session that is ${phase}`, () =>
     parents(playground()).find(({ metadata, status }) => !known.has(metadata.name) && status?.phase === phase)
   )
 
 /** Waits until a new session is Ready with a ready child in every workload cluster; the result is the parent. */
-export const readySession = async (
-  real: AnyRealPlayground,
-  known: ReadonlySet<string>
-): Promise<MirrordMultiClusterSession> => {
+export const readySession = async (real: Played, known: ReadonlySet<string>): Promise<MirrordMultiClusterSession> => {
   const { metadata } = await newParent(real, known, "Ready")
   for (const cluster of workloadClusters(real.playground())) {
     const { name } = cluster.description
@@ -130,7 +132,7 @@ export const endSoon = async (running: AnyRunningCluster): Promise<void> => {
  * Waits until the sessions of clients that have left are gone with all they made. Heartbeats go on for 15 s after the
  * last socket, then the TTL runs.
  */
-export const nothingLeft = async ({ playground }: AnyRealPlayground): Promise<void> => {
+export const nothingLeft = async ({ playground }: Played): Promise<void> => {
   for (const cluster of playground().clusters) await endSoon(cluster)
   try {
     await until("no session, agent Job or agent pod", () => (leftovers(playground()).length === 0 ? true : undefined))

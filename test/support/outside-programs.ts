@@ -9,7 +9,6 @@ import { engineProgram, furtherEngine, missingEngines } from "../../lab/playgrou
 import { installedPrograms, isProgram, programNames, takesChart } from "../../lab/playground/kubernetes/programs.ts"
 import { findNode, missingAgent } from "../../lab/playground/node/node-files.ts"
 import { unfitMachine } from "../../scripts/debian-suite.mjs"
-import { tools } from "../real/namespaces/tools.ts"
 import { type Need, type Suite, suites } from "../suites.ts"
 import { cgroupProblem } from "./memory-cgroup.ts"
 
@@ -109,31 +108,6 @@ const mounts = (): Found => {
   return foundUnless(reason && `unshare cannot make a mount namespace here: ${reason}`, "unshare")
 }
 
-/** Makes, in namespaces of its own, rules as an agent makes them; one kind of tool must be able to. */
-const agentRules = `
-mount -t tmpfs none /run
-ip link set lo up
-for kind in legacy nft; do
-  works=yes
-  for tool in /usr/sbin/iptables-$kind /usr/sbin/ip6tables-$kind; do
-    $tool -t nat -N PROBE &&
-      $tool -t nat -A PROBE -p tcp -m owner --gid-owner 40001 -j RETURN &&
-      $tool -t nat -A PROBE -p tcp --dport 80 -j REDIRECT --to-ports 81 || works=
-  done
-  [ -z "$works" ] || exit 0
-done
-exit 1`
-
-const podNetworks = (): Found => {
-  if (process.platform !== "linux") return missing("network namespaces of pods need Linux")
-  if (process.getuid?.() !== 0) return missing("network namespaces of pods need root")
-  const lacking = Object.values(tools).filter((file) => !existsSync(file))
-  if (lacking.length > 0)
-    return missing(`${lacking.join(", ")} missing; apt-get install iptables conntrack iproute2 util-linux`)
-  const reason = probe(tools.unshare, ["--net", "--mount", tools.sh, "-c", agentRules])
-  return foundUnless(reason && `redirects cannot be made here: ${reason}`, "iptables, conntrack, ip")
-}
-
 const node = (): Found => {
   const files = findNode(process.env)
   if (typeof files === "string") return missing(files)
@@ -166,7 +140,6 @@ const finders: Readonly<Record<Need, () => Found>> = {
       ((system) => system && `apt brings the image's base on Debian 12 only; this is ${system}`)(unfitMachine()),
       "apt"
     ),
-  "pod networks": podNetworks,
   node,
   "memory groups": () => foundUnless(cgroupProblem(), "cgroups")
 }

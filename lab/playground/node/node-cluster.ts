@@ -64,7 +64,11 @@ const untilItWorks = async (action: () => Promise<unknown>, program: ChildProces
 }
 
 /** Starts containerd in a world, and gives it the images. */
-const startContainerd = async (world: World, pods: string, { images }: NodeFiles): Promise<ChildProcess> => {
+export const startContainerd = async (
+  world: World,
+  pods: string,
+  { images }: Pick<NodeFiles, "images">
+): Promise<ChildProcess> => {
   const etc = join(world.folder, "root/etc")
   await mkdir(join(etc, "cni/net.d"), { recursive: true })
   await writeFile(join(etc, "cni/net.d/10-node.conflist"), networkConfiguration(pods))

@@ -111,14 +111,13 @@ const startForwarder = (inNetwork: World["inNetwork"]) => {
   const child = spawn(file, args, { stdio: ["ignore", "inherit", "inherit", "ipc"], detached: true })
   const isGone = child.pid === undefined ? () => undefined : reapWithUs(child.pid)
   child.on("exit", isGone).on("error", isGone)
+  const ended = new Promise<never>((_, reject) => child.once("exit", () => reject(new Error(dead))))
+  ended.catch(() => undefined)
   const open = async (to: Destination, port: number): Promise<number> => {
     const server = createServer().listen(port, "127.0.0.1")
     await once(server, "listening")
     const address = server.address()
-    const taken = Promise.race([
-      once(child, "message"),
-      once(child, "exit").then(() => Promise.reject(new Error(dead)))
-    ])
+    const taken = Promise.race([once(child, "message"), ended])
     child.send(to, server)
     await taken
     server.close()

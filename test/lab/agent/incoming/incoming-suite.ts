@@ -1,6 +1,6 @@
 /**
  * Stealing and mirroring over real sockets, from the peer's request to the client's messages and back. Every agent must
- * pass: the reference agent (`agent-incoming.test.ts`) and mirrord's own (`test/real/agent-incoming.test.ts`).
+ * pass: the reference agent (`agent-incoming.test.ts`) and mirrord's own (`test/node/agent-incoming.test.ts`).
  */
 
 import * as http from "node:http"

@@ -1,8 +1,8 @@
-/** Filters for stolen requests beside the one by a header alone, and requests that they choose and leave. */
+/** Filters for stolen requests, and requests that they choose and leave. */
 
 type Requests = ReadonlyArray<readonly [path: string, headers: Readonly<Record<string, string>>]>
 
-export interface HttpFilter {
+interface HttpFilter {
   readonly what: string
   /** The part `http_filter` of the client's configuration. */
   readonly http_filter: object
@@ -11,6 +11,15 @@ export interface HttpFilter {
 }
 
 export const httpFilters: ReadonlyArray<HttpFilter> = [
+  {
+    what: "by header",
+    http_filter: { header_filter: "^x-user: ann$" },
+    stolen: [["/0", { "x-user": "ann" }]],
+    left: [
+      ["/0", { "x-user": "bob" }],
+      ["/api/0", {}]
+    ]
+  },
   {
     what: "by path",
     http_filter: { path_filter: "^/api/" },
