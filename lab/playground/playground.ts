@@ -12,7 +12,6 @@ import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
 import { at } from "../../src/domain/json.ts"
 import type { BranchEngine } from "../../src/domain/resources/chart-switches.ts"
-import type { ContainerRuntime } from "../../src/domain/targets/pod-choice.ts"
 import { agentProgram, agentProgramPlaying } from "../agent/agent-command.ts"
 import { startWorkloadControllers } from "../cluster/controllers/workload-controllers.ts"
 import { type EmbeddedCluster, type EmbeddedClusterError, startEmbeddedCluster } from "../cluster/embedded-cluster.ts"
@@ -81,8 +80,6 @@ export interface PlaygroundOptions {
   readonly started?: (cluster: EmbeddedCluster) => void
   /** More images of the clusters' nodes, by name; none unless given. */
   readonly images?: ImageRegistry
-  /** The container runtime that the nodes name; containerd unless given. */
-  readonly containerRuntime?: ContainerRuntime
   /** Called for each step. */
   readonly progress: (step: string) => Effect.Effect<void>
 }
@@ -109,7 +106,6 @@ const startCluster = (options: PlaygroundOptions, description: PlaygroundCluster
       directory: join(directory, description.name),
       subnet: description.subnet,
       images: registry(options, description.name),
-      ...(options.containerRuntime === undefined ? {} : { containerRuntime: options.containerRuntime }),
       apiServer: { ip: "127.0.0.1", port: Number(new URL(cluster.server).port) }
     })
     yield* startWorkloadControllers(cluster.store)

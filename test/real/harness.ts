@@ -20,7 +20,6 @@ import type { LocalCluster, Playground, RunningCluster } from "../../lab/playgro
 import { operatorProgram, startPlayground } from "../../lab/playground/playground.ts"
 import { topology, type TopologyName } from "../../lab/playground/topology.ts"
 import type { BranchEngine } from "../../src/domain/resources/chart-switches.ts"
-import type { ContainerRuntime } from "../../src/domain/targets/pod-choice.ts"
 import { type StartTime, unexpectedCalls } from "../charts/unexpected-calls.ts"
 import type { Need } from "../suites.ts"
 import { describeWith } from "../support/describe-with.ts"
@@ -77,18 +76,14 @@ export interface RealPlaygroundOptions {
   /** The first of three /16 networks below 127.0.0.0/8; no two playgrounds may share a network at a time. */
   readonly subnet: number
   readonly agent?: ContainerProgram
-  /** As in `PlaygroundOptions`. */
+  /** As in `PlaygroundOptions`; on embedded clusters alone. */
   readonly agentProtocols?: Readonly<Record<string, string>>
   /** Whether agents speak TLS; they do not unless given. */
   readonly agentTls?: boolean
-  /** Whether agents are ephemeral containers; they are Jobs unless given. */
-  readonly ephemeralAgents?: boolean
   /** How long an agent waits for another client; the operator's default unless given. */
   readonly agentIdleTtlSecs?: number
   /** More images, by name. */
   readonly images?: ImageRegistry
-  /** Default containerd. */
-  readonly containerRuntime?: ContainerRuntime
   /** Default {@link remoteSessionTimeoutSecs}. */
   readonly remoteSessionTimeoutSecs?: number
   /** Replicas of the primary's operator; one unless given. */
@@ -120,9 +115,7 @@ const settings = (options: RealPlaygroundOptions, directory: string) => ({
   sessionTtlSecs: options.sessionTtlSecs ?? sessionTtlSecs,
   remoteSessionTimeoutSecs: options.remoteSessionTimeoutSecs ?? remoteSessionTimeoutSecs,
   ...(options.agent === undefined ? {} : { agent: options.agent }),
-  ...(options.agentProtocols === undefined ? {} : { agentProtocols: options.agentProtocols }),
   ...(options.images === undefined ? {} : { images: options.images }),
-  ...(options.containerRuntime === undefined ? {} : { containerRuntime: options.containerRuntime }),
   ...(options.primaryReplicas === undefined ? {} : { primaryReplicas: options.primaryReplicas }),
   ...(options.findsClusters === undefined ? {} : { findsClusters: options.findsClusters }),
   ...(options.hasBranches === undefined ? {} : { hasBranches: options.hasBranches }),
@@ -146,7 +139,7 @@ export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
           ...(options.branchEngines === undefined ? {} : { branchEngines: options.branchEngines }),
           ...(options.primaryBranchEngines === undefined ? {} : { primaryBranchEngines: options.primaryBranchEngines }),
           agentTls: options.agentTls ?? false,
-          ...(options.ephemeralAgents === undefined ? {} : { agentSettings: { ephemeral: options.ephemeralAgents } }),
+          ...(options.agentProtocols === undefined ? {} : { agentProtocols: options.agentProtocols }),
           agentEnv: agentEnv(options)
         })
       ),
@@ -162,11 +155,7 @@ export const useKubernetesPlayground = (assets: string, options: RealPlaygroundO
         startKubernetesPlayground({
           ...settings(options, directory),
           braid,
-          agentValues: {
-            tls: options.agentTls ?? false,
-            extraConfig: options.ephemeralAgents === undefined ? {} : { ephemeral: options.ephemeralAgents },
-            extraEnv: agentEnv(options)
-          },
+          agentValues: { tls: options.agentTls ?? false, extraEnv: agentEnv(options) },
           programs: programsIn(assets),
           ...(options.release === undefined ? {} : { release: options.release })
         })
@@ -184,7 +173,6 @@ interface Start<Cluster extends LocalCluster> {
 const useStarted = <Cluster extends LocalCluster>(
   {
     agentTls: hasAgentTls = false,
-    ephemeralAgents: hasEphemeralAgents = false,
     hasBranches = false,
     refusesSessions = false,
     release,
@@ -232,7 +220,6 @@ const useStarted = <Cluster extends LocalCluster>(
             runsDoctor,
             hasAgentTls,
             hasBranches,
-            hasEphemeralAgents,
             refusesSessions
           })
     await Effect.runPromise(Scope.close(scope, Exit.void))

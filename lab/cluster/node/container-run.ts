@@ -61,7 +61,7 @@ interface Run {
 /** Begins a run in the container's record. */
 const begin = ({ node }: PodState, record: ContainerRecord): Run => {
   const id = randomBytes(32).toString("hex")
-  const containerId = `${node.containerRuntime}://${id}`
+  const containerId = `containerd://${id}`
   const log = new ContainerLog(node.now)
   const began = node.now()
   record.previousLog = record.log

@@ -7,7 +7,6 @@
 import * as fs from "node:fs/promises"
 import { Clock, Duration, Effect, FiberMap, Queue, Result, Schema, type Scope } from "effect"
 import { asObject } from "../../../src/domain/json.ts"
-import type { ContainerRuntime } from "../../../src/domain/targets/pod-choice.ts"
 import { resolveService } from "../network/cluster-dns.ts"
 import type { Endpoint } from "../network/endpoint.ts"
 import { serviceRoutes } from "../network/service-endpoints.ts"
@@ -59,8 +58,6 @@ export interface KubeletOptions {
   readonly podCapacity?: number
   /** Default 10 s doubling to 5 min, as a real kubelet's; the first restart is immediate. */
   readonly restartBackOff?: { readonly initial: Duration.Input; readonly max: Duration.Input }
-  /** The container runtime that the ids of containers name; containerd unless given. */
-  readonly containerRuntime?: ContainerRuntime
   /** At the end of the kubelet's scope no pod gets more grace than this. Default 5 s. */
   readonly shutdownGraceSeconds?: number
 }
@@ -112,7 +109,7 @@ const registerNode = Effect.fnUntraced(function* (options: KubeletOptions, now: 
     ),
     nodeInfo: {
       kubeletVersion: `v${kubernetesVersion}`,
-      containerRuntimeVersion: `${options.containerRuntime ?? "containerd"}://stand-in`,
+      containerRuntimeVersion: "containerd://stand-in",
       operatingSystem: "linux",
       architecture: "amd64"
     }
@@ -132,7 +129,6 @@ const nodeOf = (options: KubeletOptions, now: () => number, isClosing: () => boo
     nodeName: options.nodeName,
     directory: options.directory,
     images: options.images,
-    containerRuntime: options.containerRuntime ?? "containerd",
     book,
     clusterDomain,
     serviceEnv: new Map(

@@ -1,7 +1,6 @@
 /** The node as the pods on it know it. It is made in `kubelet.ts`. */
 
 import type { Duration } from "effect"
-import type { ContainerRuntime } from "../../../src/domain/targets/pod-choice.ts"
 import type { Endpoint } from "../network/endpoint.ts"
 import type { AgentTarget } from "./agent-target.ts"
 import type { ImageRegistry, RunningContainer } from "./container-program.ts"
@@ -15,7 +14,6 @@ export interface NodeContext {
   readonly nodeName: string
   readonly directory: string
   readonly images: ImageRegistry
-  readonly containerRuntime: ContainerRuntime
   readonly book: AddressBook
   readonly clusterDomain: string
   /** `KUBERNETES_SERVICE_*` */

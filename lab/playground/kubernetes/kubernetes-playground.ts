@@ -5,8 +5,7 @@
 
 import { Clock, Effect, Redacted, type Scope } from "effect"
 import { encodeBase64Text } from "../../../src/domain/fleet/credentials/base64.ts"
-import type { ContainerRuntime } from "../../../src/domain/targets/pod-choice.ts"
-import { agentProgram, agentProgramPlaying } from "../../agent/agent-command.ts"
+import { agentProgram } from "../../agent/agent-command.ts"
 import { createAuthority } from "../../cluster/http/pki.ts"
 import type { ServiceEntryError } from "../../cluster/network/service-entry.ts"
 import type { ContainerProgram, ImageRegistry } from "../../cluster/node/container-program.ts"
@@ -53,14 +52,10 @@ export interface KubernetesPlaygroundOptions {
   readonly release?: Release
   /** The program that runs as the agent; the reference agent unless given. */
   readonly agent?: ContainerProgram
-  /** As in `PlaygroundOptions`. */
-  readonly agentProtocols?: Readonly<Record<string, string>>
   /** More values of the chart's `agent`; none unless given. */
   readonly agentValues?: object
   /** More images of the clusters' nodes, by name; none unless given. */
   readonly images?: ImageRegistry
-  /** The container runtime that the nodes name; containerd unless given. */
-  readonly containerRuntime?: ContainerRuntime
   /** Called for each step. */
   readonly progress: (step: string) => Effect.Effect<void>
 }
@@ -72,21 +67,13 @@ interface Started {
 
 /** The images that a node knows. */
 const imagesOf = (
-  { name, subnet }: PlaygroundCluster,
-  {
-    agent = agentProgram,
-    agentProtocols = {},
-    braid = braidSources,
-    images: more = new Map(),
-    release
-  }: KubernetesPlaygroundOptions
+  { subnet }: PlaygroundCluster,
+  { agent = agentProgram, braid = braidSources, images: more = new Map(), release }: KubernetesPlaygroundOptions
 ): ImageRegistry => {
-  const earlier = agentProtocols[name]
-  const played = earlier === undefined ? agent : agentProgramPlaying(earlier)
   const operator = braidImage(subnet, (image) =>
     release !== undefined && image.endsWith(`:${release.version}`) ? release.braid : braid
   )
-  return new Map([...more, [operatorImage, operator], [images.agent, played], [images.demo, demoApp]])
+  return new Map([...more, [operatorImage, operator], [images.agent, agent], [images.demo, demoApp]])
 }
 
 /** Values of every cluster. A role in the workload's namespace lets tests use developers without any other rights. */
@@ -198,8 +185,7 @@ export const startKubernetesPlayground = (
           directory,
           subnet: description.subnet,
           serviceSubnet: description.subnet + topology.clusters.length,
-          images: imagesOf(description, options),
-          containerRuntime: options.containerRuntime
+          images: imagesOf(description, options)
         }).pipe(Effect.map((running) => ({ description, ...running }))),
       { concurrency: "unbounded" }
     )

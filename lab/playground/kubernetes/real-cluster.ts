@@ -10,7 +10,6 @@ import { Effect, Redacted, Result, type Scope } from "effect"
 import { makeKubeApi } from "../../../src/adapters/kubernetes/kube-api-http.ts"
 import { tokenRequests } from "../../../src/domain/resources/core-kinds.ts"
 import { readResource } from "../../../src/domain/resources/resource-descriptor.ts"
-import type { ContainerRuntime } from "../../../src/domain/targets/pod-choice.ts"
 import type { KubeApi } from "../../../src/ports/kube-api.ts"
 import { kubeconfigYaml } from "../../cluster/kubeconfig.ts"
 import { startServiceProxy } from "../../cluster/network/service-proxy.ts"
@@ -49,8 +48,6 @@ export interface RealClusterOptions {
   /** Services get 127.<serviceSubnet>.x.y. No two clusters of this machine may share a subnet at the same time. */
   readonly serviceSubnet: number
   readonly images: ImageRegistry
-  /** The container runtime that the node names; containerd unless given. */
-  readonly containerRuntime?: ContainerRuntime | undefined
 }
 
 export const failed = (what: string) => (cause: unknown) =>
@@ -150,7 +147,7 @@ export const startRealCluster = (
   Scope.Scope
 > =>
   Effect.gen(function* () {
-    const { containerRuntime, directory, images, name, subnet } = options
+    const { directory, images, name, subnet } = options
     const plane = yield* startPlane(options)
     const { cluster, store } = yield* openCluster(name, plane, directory)
     const kubelet = yield* startKubelet({
@@ -160,7 +157,6 @@ export const startRealCluster = (
       subnet,
       addresses: publishedAddresses(subnet),
       images,
-      ...(containerRuntime === undefined ? {} : { containerRuntime }),
       apiServer: { ip: "127.0.0.1", port: Number(new URL(plane.server).port) },
       issueToken: podToken(cluster.api)
     })
