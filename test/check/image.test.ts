@@ -49,7 +49,7 @@ describe("the image", () => {
     expect(all(final, "USER")).toEqual(["65532:65532"])
     expect(all(final, "ENV")).toEqual(["MALLOC_ARENA_MAX=2"])
     expect(all(final, "ENTRYPOINT")).toEqual([
-      '["/nodejs/bin/node", "--max-old-space-size-percentage=40", "--max-semi-space-size=2", "/app/braid.mjs"]'
+      '["/nodejs/bin/node", "--max-old-space-size-percentage=40", "--max-semi-space-size=2", "--heap-growing-percent=100", "/app/braid.mjs"]'
     ])
   })
 

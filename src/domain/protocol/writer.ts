@@ -7,24 +7,41 @@
 const utf8 = new TextEncoder()
 const u128Max = (1n << 128n) - 1n
 const u64Max = (1n << 64n) - 1n
+const none = new Uint8Array(0)
+
+/** Size of a first buffer, in bytes. */
+const firstSize = 256
+
+/** Longest buffer that is kept for the next message, in bytes: bodies of HTTP come in pieces of at most 64 KiB. */
+const maxKept = 256 * 1024
+
+/** The buffer of the last writer that was finished. A new one for each message would keep the collector busy. */
+let spare: Uint8Array = none
 
 /** Appends bincode primitives to a growing buffer, varints always in their shortest form. */
 export class Writer {
   depth = 0
-  #bytes = new Uint8Array(256)
+  #bytes = spare
   #view = new DataView(this.#bytes.buffer)
   #length = 0
 
-  /** A copy of what was written. */
+  constructor() {
+    spare = none
+  }
+
+  /** A copy of what was written. It ends the writer's use. */
   finish(): Uint8Array {
-    return this.#bytes.slice(0, this.#length)
+    const written = this.#bytes.slice(0, this.#length)
+    if (this.#bytes.length <= maxKept && this.#bytes.length > spare.length) spare = this.#bytes
+    this.#bytes = none
+    return written
   }
 
   #reserve(extra: number): number {
     const start = this.#length
     const needed = start + extra
     if (needed > this.#bytes.length) {
-      const grown = new Uint8Array(Math.max(needed, this.#bytes.length * 2))
+      const grown = new Uint8Array(Math.max(needed, this.#bytes.length * 2, firstSize))
       grown.set(this.#bytes.subarray(0, start))
       this.#bytes = grown
       this.#view = new DataView(grown.buffer)
