@@ -20,7 +20,14 @@ import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { postgresqlFolder } from "../lab/playground/branches/postgresql.ts"
 import { defaultVersion, isProgram } from "../lab/playground/kubernetes/programs.ts"
-import { builtPrograms, findNode, missingPackaged, nodeFolder, nodeImages } from "../lab/playground/node/node-files.ts"
+import {
+  builtPrograms,
+  findNode,
+  missingPackaged,
+  nodeFolder,
+  nodeImages,
+  unfitForNodes
+} from "../lab/playground/node/node-files.ts"
 import { bundle } from "./bundle.mjs"
 import { buildGoPrograms } from "./go-programs.mjs"
 import { image } from "./image.mjs"
@@ -48,13 +55,32 @@ Provides what a real node of Kubernetes is made of, and prints its folder as the
 
   --help  this text
 
-What is there is not made again, but for the images of this repository. The folder is $BRAID_CACHE/node; BRAID_CACHE is
+What is there is not made again, but for the images of this repository. Where no node can be started, nothing is made,
+and the exit code is 1. The folder is $BRAID_CACHE/node; BRAID_CACHE is
 ~/.cache/braid unless set. To use it: npm start -- --node`
 
 /** @param {string} message @returns {never} */
 const fail = (message) => {
   console.error(`npm run node: ${message}`)
   process.exit(1)
+}
+
+/** @param {unknown} error */
+const messageOf = (error) => (error instanceof Error ? error.message : String(error))
+
+/**
+ * Waits for the end of all works, since each removes what it has made besides. Says at once which has failed.
+ *
+ * @param {ReadonlyArray<Promise<unknown>>} works
+ */
+const allToTheirEnd = async (works) => {
+  const done = works.map((work) =>
+    work.then(
+      () => true,
+      (error) => void console.error(`npm run node: ${messageOf(error)}`)
+    )
+  )
+  if ((await Promise.all(done)).includes(undefined)) process.exit(1)
 }
 
 /** Packages of the programs that Debian has. */
@@ -110,8 +136,12 @@ const writeImage = (file, name, entries, config) => {
   const { archive } = ociArchive({ name, created: 0, labels: {}, platforms })
   // As a whole or not at all: a playground may be reading it.
   const beside = join(images, `.${file}.${process.pid}`)
-  writeFileSync(beside, archive)
-  renameSync(beside, join(images, `${file}.tar`))
+  try {
+    writeFileSync(beside, archive)
+    renameSync(beside, join(images, `${file}.tar`))
+  } finally {
+    rmSync(beside, { force: true })
+  }
 }
 
 /** Programs without libraries are images by themselves. */
@@ -224,10 +254,11 @@ const makeOperatorImage = async () => {
 const main = async () => {
   const { values } = parseArgs({ options: { help: { type: "boolean" } } })
   if (values.help) return console.log(help)
-  if (process.platform !== "linux") fail(`a node needs Linux, and this is ${process.platform}`)
+  const why = unfitForNodes()
+  if (why !== undefined) fail(`no node can be started here: ${why}`)
   mkdirSync(images, { recursive: true })
   await installPackages()
-  await Promise.all([
+  await allToTheirEnd([
     buildPrograms().then(writeProgramImages),
     writeDemoImage(),
     writeAgentImage(),
@@ -235,8 +266,8 @@ const main = async () => {
     makeOperatorImage()
   ])
   const found = findNode(process.env)
-  if (typeof found === "string") console.error(`npm run node: no node can be started here: ${found}`)
+  if (typeof found === "string") fail(`no node can be started here: ${found}`)
   console.log(folder)
 }
 
-await main().catch((error) => fail(error instanceof Error ? error.message : String(error)))
+await main().catch((error) => fail(messageOf(error)))

@@ -96,6 +96,7 @@ export const suites = {
     needs: ["shellcheck"],
     finds: "a program of shell that splits a word, or that only some shells can read, is not found"
   },
+  "check/node-script": { needs: ["mounts"], finds: "`npm run node` ends well on a machine where no node can run" },
   "check/walls": { needs: [], finds: "a part of `npm run check` finds nothing any more" },
   "check/image": { needs: ["mounts"], finds: "the image lacks a file that the operator needs" },
   "check/release-files": {
@@ -180,6 +181,10 @@ export const suites = {
   "node/playground": {
     needs: ["node", "control plane", "mirrord-agent"],
     finds: "`npm start -- --node` does not tell its story"
+  },
+  "node/pods": {
+    needs: [...clientOnKubernetes, "mirrord-agent", "node"],
+    finds: "a pod's shape, or a disruption, ends a session on a real node, or leaves something behind"
   },
   "node/sessions": {
     needs: [...clientOnKubernetes, "mirrord-agent", "node", "PostgreSQL"],

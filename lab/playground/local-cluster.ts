@@ -67,6 +67,8 @@ export interface AdministratorPlace {
 export interface AnyPlayground extends Omit<Playground<LocalCluster>, "clusters" | "primary"> {
   /** This machine, unless given. */
   readonly administrator?: AdministratorPlace
+  /** Fails when something ends without which nothing goes on, where that is noticed. */
+  readonly ended?: Effect.Effect<never, { readonly message: string }>
   readonly clusters: ReadonlyArray<AnyRunningCluster>
   readonly primary: AnyRunningCluster
 }

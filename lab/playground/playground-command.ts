@@ -167,7 +167,7 @@ const playSession = (options: PlaygroundCommandOptions, directory: string, repor
   Effect.gen(function* () {
     const playground: AnyPlayground = yield* start(options, { directory }, reporter)
     const kubeconfig = kubeconfigOf(directory, playground)
-    yield* playStory(playground, kubeconfig, reporter)
+    yield* Effect.raceFirst(playStory(playground, kubeconfig, reporter), playground.ended ?? Effect.never)
     return { playground, toTry: thingsToTry(playground, kubeconfig) } satisfies Told
   })
 
@@ -190,7 +190,7 @@ const play = (options: PlaygroundCommandOptions, directory: string, reporter: Re
     yield* reporter.step("ready", true, readyDetails(playground))
     if (options.once) return
     for (const line of toTry) yield* reporter.say(line)
-    return yield* Effect.never
+    return yield* playground.ended ?? Effect.never
   })
 
 /** Runs the command; the exit code is 0 only if every step of the story was fine. */

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { Effect, type Scope } from "effect"
 import { processesWith } from "../../lab/playground/branches/home-processes.ts"
-import { startContainerd } from "../../lab/playground/node/node-cluster.ts"
+import { nodePrograms, startContainerd } from "../../lab/playground/node/node-cluster.ts"
 import { nodeImages } from "../../lab/playground/node/node-files.ts"
 import { startWorld, type World, worldName } from "../../lab/playground/node/node-world.ts"
 import { startProgram } from "../../lab/playground/started-program.ts"
@@ -131,13 +131,14 @@ export const startContainerTarget = ({
   files
 }: NodeParts): Effect.Effect<() => IncomingWorld, { readonly message: string }, Scope.Scope> =>
   Effect.gen(function* () {
-    const attempt = <A>(make: () => Promise<A>) =>
+    const attempt = <A>(make: (signal: AbortSignal) => Promise<A>) =>
       Effect.tryPromise({ try: make, catch: (error) => ({ message: String(error) }) })
     const world = yield* Effect.acquireRelease(
       attempt(() => startWorld({ name: worldName("target"), address: "10.99.0.1", folder: join(directory, "world") })),
       ({ close }) => Effect.promise(close)
     )
     const images = files.images.filter((path) => /\/(?:agent|demo)\.tar$/u.test(path))
-    yield* attempt(() => startContainerd(world, pods, { images }))
+    const programs = nodePrograms(world, "the suite")
+    yield* attempt((signal) => startContainerd({ world, programs, files: { images } }, pods, signal))
     return yield* attempt(() => startTarget(world))
   })

@@ -9,7 +9,7 @@ import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import { Effect, type Scope } from "effect"
+import { Deferred, Effect, type Scope } from "effect"
 import { asObjects, at } from "../../../src/domain/json.ts"
 import { kubeconfigYaml } from "../../cluster/kubeconfig.ts"
 import { nodes } from "../../cluster/store/resource-refs.ts"
@@ -18,7 +18,7 @@ import { type ControlPlane, nodeServices, startControlPlane } from "../kubernete
 import type { Programs } from "../kubernetes/programs.ts"
 import { failed, openCluster, type RealCluster } from "../kubernetes/real-cluster.ts"
 import { PlaygroundError } from "../readiness.ts"
-import { startProgram } from "../started-program.ts"
+import { type Command, startProgram } from "../started-program.ts"
 import {
   containerdConfiguration,
   kubeletConfiguration,
@@ -39,6 +39,8 @@ export interface NodeCluster extends RealCluster {
   /** Ends the kubelet as by SIGKILL; containers go on. */
   readonly stopKubelet: () => Promise<void>
   readonly startKubelet: () => Promise<void>
+  /** Fails when a program of the node ends by itself, with the end of its log. */
+  readonly ended: Effect.Effect<never, PlaygroundError>
 }
 
 export interface NodeClusterOptions {
@@ -50,37 +52,80 @@ export interface NodeClusterOptions {
   readonly directory: string
 }
 
-/** Repeats an action until it succeeds, for as long as the program that it asks runs. */
-const untilItWorks = async (action: () => Promise<unknown>, program: ChildProcess): Promise<void> => {
+/** The programs of one node. */
+interface NodePrograms {
+  /** Starts a program in the node's world. `name`: of its log, and for people. */
+  readonly start: (name: string, command: Command) => ChildProcess
+  /** Ends a program as by SIGKILL. */
+  readonly kill: (child: ChildProcess) => Promise<void>
+  /** As in {@link NodeCluster}. */
+  readonly ended: NodeCluster["ended"]
+}
+
+/** Where the parts of a node are started, and from which files. */
+interface Place<Files = NodeFiles> {
+  readonly world: World
+  readonly programs: NodePrograms
+  readonly files: Files
+}
+
+/** Starts programs of a node, and notices each that ends although nothing here has killed it. */
+export const nodePrograms = ({ folder, inside }: World, cluster: string): NodePrograms => {
+  const first = Deferred.makeUnsafe<never, PlaygroundError>()
+  const killed = new Set<ChildProcess>()
+  return {
+    start: (name, command) => {
+      const log = join(folder, `${name}.log`)
+      const child = startProgram(inside(command), log)
+      const tell = async (): Promise<void> => {
+        // The last lines are still being written.
+        await pause()
+        const detail = `the ${name} of ${cluster} has ended; the end of its log:\n${await endOf(log)}`
+        Deferred.doneUnsafe(first, Effect.fail(new PlaygroundError({ detail })))
+      }
+      child.once("close", () => void (killed.has(child) || tell()))
+      return child
+    },
+    kill: (child) => {
+      killed.add(child)
+      return killProgram(child)
+    },
+    ended: Deferred.await(first)
+  }
+}
+
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 100))
+
+/** Repeats an action until it succeeds, unless it is not wanted any more. */
+const untilItWorks = async (action: () => Promise<unknown>, signal: AbortSignal): Promise<void> => {
   for (;;) {
     try {
       await action()
       return
     } catch (error) {
-      if (program.exitCode !== null || program.signalCode !== null) throw error
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      if (signal.aborted) throw error
+      await pause()
     }
   }
 }
 
-/** Starts containerd in a world, and gives it the images. */
+/** Starts containerd in a world, and gives it the images. `pods`: their addresses. */
 export const startContainerd = async (
-  world: World,
+  { files: { images }, programs, world }: Place<Pick<NodeFiles, "images">>,
   pods: string,
-  { images }: Pick<NodeFiles, "images">
-): Promise<ChildProcess> => {
+  signal: AbortSignal
+): Promise<void> => {
   const etc = join(world.folder, "root/etc")
   await mkdir(join(etc, "cni/net.d"), { recursive: true })
   await writeFile(join(etc, "cni/net.d/10-node.conflist"), networkConfiguration(pods))
   await writeFile(join(etc, "containerd/config.toml"), containerdConfiguration(nodeImages.pause))
-  const containerd = startProgram(world.inside(["containerd"]), join(world.folder, "containerd.log"))
+  programs.start("containerd", ["containerd"])
   const ctr = (...args: ReadonlyArray<string>) => {
     const [file, ...rest] = world.inside(["ctr", "--namespace", "k8s.io", ...args])
     return run(file, rest)
   }
-  await untilItWorks(() => ctr("version"), containerd)
+  await untilItWorks(() => ctr("version"), signal)
   await Promise.all(images.map((image) => ctr("images", "import", image)))
-  return containerd
 }
 
 /** Writes a kubeconfig for a component of the cluster, which talks to the API server in its own network. */
@@ -96,25 +141,21 @@ const componentKubeconfig = async (
   return path
 }
 
-/** Starts the scheduler, the kubelet and the proxy; the result starts a kubelet. */
+/** Starts the scheduler and the proxy; the result starts a kubelet. */
 const startNode = async (
-  world: World,
+  { files, programs, world }: Place,
   plane: ControlPlane,
-  { files, name }: NodeClusterOptions
+  node: string
 ): Promise<() => ChildProcess> => {
   const { directory } = plane
-  const node = name
   const write = async (file: string, text: string): Promise<string> => {
     const path = join(directory, file)
     await writeFile(path, text, { mode: 0o600 })
     return path
   }
-  const log = (program: string): string => join(world.folder, `${program}.log`)
   const scheduler = await componentKubeconfig(plane, "system:kube-scheduler")
-  startProgram(
-    world.inside([files.scheduler, `--kubeconfig=${scheduler}`, "--leader-elect=false", "--bind-address=127.0.0.1"]),
-    log("kube-scheduler")
-  )
+  const alone = ["--leader-elect=false", "--bind-address=127.0.0.1"]
+  programs.start("kube-scheduler", [files.scheduler, `--kubeconfig=${scheduler}`, ...alone])
   const serving = await plane.servingCertificate(node, world.address)
   const kubelet = await write(
     "kubelet.json",
@@ -131,28 +172,29 @@ const startNode = async (
     "kube-proxy.json",
     proxyConfiguration(await componentKubeconfig(plane, "system:kube-proxy"), node)
   )
-  startProgram(world.inside([files.kubeProxy, `--config=${proxy}`]), log("kube-proxy"))
+  programs.start("kube-proxy", [files.kubeProxy, `--config=${proxy}`])
   const flags = [`--kubeconfig=${own}`, `--hostname-override=${node}`, `--node-ip=${world.address}`]
-  return () => startProgram(world.inside([files.kubelet, `--config=${kubelet}`, ...flags]), log("kubelet"))
+  return () => programs.start("kubelet", [files.kubelet, `--config=${kubelet}`, ...flags])
 }
 
-/** The world of a cluster and all that runs in it, until the scope ends. */
-const startParts = (options: NodeClusterOptions) =>
+/** The world of a cluster, until the scope ends. */
+const makeWorld = ({ directory, name, number }: NodeClusterOptions) =>
+  Effect.acquireRelease(
+    Effect.tryPromise({
+      try: () =>
+        startWorld({ name: worldName(name), address: `10.99.0.${number}`, folder: join(directory, name, "world") }),
+      catch: failed(`the world of ${name}`)
+    }),
+    ({ close }) => Effect.promise(close)
+  )
+
+/** All that runs in the world of a cluster, until the scope ends. */
+const startParts = (place: Place, { name, number, programs }: NodeClusterOptions) =>
   Effect.gen(function* () {
-    const { directory, files, name, number, programs } = options
-    const attempt = <A>(what: string, make: () => Promise<A>) =>
+    const attempt = <A>(what: string, make: (signal: AbortSignal) => Promise<A>) =>
       Effect.tryPromise({ try: make, catch: failed(`${what} of ${name}`) })
-    const world = yield* Effect.acquireRelease(
-      attempt("the world", () =>
-        startWorld({
-          name: worldName(name),
-          address: `10.99.0.${number}`,
-          folder: join(directory, name, "world")
-        })
-      ),
-      ({ close }) => Effect.promise(close)
-    )
-    const runtime = attempt("containerd", () => startContainerd(world, `10.244.${number}.0/24`, files))
+    const { world } = place
+    const runtime = attempt("containerd", (signal) => startContainerd(place, `10.244.${number}.0/24`, signal))
     const plane = Effect.acquireRelease(
       attempt("the control plane", () =>
         startControlPlane({
@@ -170,9 +212,9 @@ const startParts = (options: NodeClusterOptions) =>
       (started) => Effect.promise(() => started.close())
     )
     const [, started] = yield* Effect.all([runtime, plane], { concurrency: "unbounded" })
-    const makeKubelet = yield* attempt("the node", () => startNode(world, started, options))
+    const makeKubelet = yield* attempt("the node", () => startNode(place, started, name))
     yield* attempt("CoreDNS", () => started.apply(readFileSync(coredns, "utf8")))
-    return { world, plane: started, makeKubelet }
+    return { plane: started, makeKubelet }
   })
 
 const isReady = (cluster: RealCluster, name: string): boolean =>
@@ -180,37 +222,37 @@ const isReady = (cluster: RealCluster, name: string): boolean =>
     ({ status, type }) => type === "Ready" && status === "True"
   )
 
-/** Starts a cluster, and waits until its node is ready. All of it ends with the scope. */
-export const startNodeCluster = (
-  options: NodeClusterOptions
-): Effect.Effect<NodeCluster, PlaygroundError, Scope.Scope> =>
+const startIn = (place: Place, options: NodeClusterOptions) =>
   Effect.gen(function* () {
     const { directory, name } = options
-    const { makeKubelet, plane, world } = yield* startParts(options)
+    const { programs, world } = place
+    const { makeKubelet, plane } = yield* startParts(place, options)
     const { cluster } = yield* openCluster(name, plane, join(directory, name))
     let kubelet = makeKubelet()
-    const log = join(world.folder, "kubelet.log")
-    const died = Effect.flatMap(
-      Effect.promise(() => endOf(log)),
-      (last) =>
-        new PlaygroundError({ detail: `the kubelet of ${name} ended at its start; the end of its log:\n${last}` })
-    )
     yield* seen(
       `the node of ${name}`,
-      Effect.suspend(() => {
-        if (kubelet.exitCode !== null || kubelet.signalCode !== null) return died
-        return Effect.succeed(isReady(cluster, name) ? true : undefined)
-      }),
+      Effect.sync(() => (isReady(cluster, name) ? true : undefined)),
       () => JSON.stringify(at(cluster.store.get(nodes, undefined, name), "status", "conditions") ?? "no node")
     ).pipe(Effect.mapError(({ message }) => new PlaygroundError({ detail: message })))
     return {
       ...cluster,
       world,
       serverForOthers: `https://${world.address}:${new URL(plane.server).port}`,
-      stopKubelet: () => killProgram(kubelet),
+      stopKubelet: () => programs.kill(kubelet),
       startKubelet: () => {
         kubelet = makeKubelet()
         return Promise.resolve()
-      }
-    }
+      },
+      ended: programs.ended
+    } satisfies NodeCluster
+  })
+
+/** Starts a cluster, and waits until its node is ready. All of it ends with the scope. */
+export const startNodeCluster = (
+  options: NodeClusterOptions
+): Effect.Effect<NodeCluster, PlaygroundError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const world = yield* makeWorld(options)
+    const programs = nodePrograms(world, options.name)
+    return yield* Effect.raceFirst(startIn({ world, programs, files: options.files }, options), programs.ended)
   })

@@ -3,8 +3,8 @@
  * nothing is made here.
  */
 
-import { accessSync, constants, existsSync, lstatSync, readdirSync } from "node:fs"
-import { homedir } from "node:os"
+import { accessSync, constants, existsSync, lstatSync, readdirSync, statfsSync } from "node:fs"
+import { homedir, tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
 import { isProgram } from "../kubernetes/programs.ts"
 
@@ -60,10 +60,15 @@ const onPath = (name: string, env: Environment): boolean =>
 /** The controllers of which `world.sh` makes a group each. */
 const controllers = ["cpu", "cpuacct", "cpuset", "memory", "devices", "freezer", "blkio", "pids"]
 
+/** The kernel's number for an overlay. */
+const overlay = 0x79_4c_76_30
+
 /** Why no node can run on this machine at all; `undefined` if it can. */
-const unfit = (): string | undefined => {
+export const unfitForNodes = (): string | undefined => {
   if (process.platform !== "linux") return `a node needs Linux, and this is ${process.platform}`
   if (process.getuid?.() !== 0) return "a node needs root, to make namespaces and cgroups"
+  if (statfsSync(tmpdir()).type === overlay)
+    return `containerd's overlays do not lie on an overlay, as ${tmpdir()} does: set TMPDIR to a folder of a disk`
   const missing = controllers.find((name) => !existsSync(`/sys/fs/cgroup/${name}/cgroup.procs`))
   if (missing !== undefined)
     return `a node needs the controllers of cgroup v1 in /sys/fs/cgroup, and there is no ${missing}`
@@ -87,7 +92,7 @@ export const missingPackaged = (env: Environment): ReadonlyArray<string> => [
 
 /** The files of a node, or the sentence that says why there can be none. */
 export const findNode = (env: Environment): NodeFiles | string => {
-  const why = unfit()
+  const why = unfitForNodes()
   if (why !== undefined) return `${why}.`
   const packaged = missingPackaged(env)
   const folder = nodeFolder(env)

@@ -149,14 +149,10 @@ const administratorKubeconfig = (directory: string, started: ReadonlyArray<Start
     catch: failed("the administrator's kubeconfig")
   })
 
-/** Starts the playground on real nodes. Everything lives as long as the scope. */
-export const startNodePlayground = (
-  options: NodePlaygroundOptions
-): Effect.Effect<NodePlayground, PlaygroundError, Scope.Scope> =>
+/** The operators and workloads of clusters that have started. */
+const installOn = (options: NodePlaygroundOptions, started: ReadonlyArray<Started>) =>
   Effect.gen(function* () {
     const { programs, progress } = options
-    const started = yield* startClusters(options)
-    yield* progress("clusters")
     const [primary, members] = [
       started.find(({ description }) => description.isPrimary),
       started.filter(({ description }) => !description.isPrimary)
@@ -186,11 +182,22 @@ export const startNodePlayground = (
         kubeconfig: yield* administratorKubeconfig(options.directory, started),
         command: primary.cluster.world.inNetwork
       },
-      setMembers: (names) =>
+      setMembers: (names: ReadonlyArray<string>) =>
         installPrimary(
           options,
           primary,
           members.filter(({ description: { name } }) => names.includes(name))
         )
     }
+  })
+
+/** Starts the playground on real nodes. Everything lives as long as the scope. */
+export const startNodePlayground = (
+  options: NodePlaygroundOptions
+): Effect.Effect<NodePlayground, PlaygroundError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const started = yield* startClusters(options)
+    yield* options.progress("clusters")
+    const ended = Effect.raceAllFirst(started.map(({ cluster }) => cluster.ended))
+    return { ...(yield* Effect.raceFirst(installOn(options, started), ended)), ended }
   })

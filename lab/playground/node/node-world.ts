@@ -111,7 +111,8 @@ const startForwarder = (inNetwork: World["inNetwork"]) => {
   const child = spawn(file, args, { stdio: ["ignore", "inherit", "inherit", "ipc"], detached: true })
   const isGone = child.pid === undefined ? () => undefined : reapWithUs(child.pid)
   child.on("exit", isGone).on("error", isGone)
-  const ended = new Promise<never>((_, reject) => child.once("exit", () => reject(new Error(dead))))
+  const ended = once(child, "exit").then(() => Promise.reject(new Error(dead)))
+  // Only those who wait for a port are to hear of it.
   ended.catch(() => undefined)
   const open = async (to: Destination, port: number): Promise<number> => {
     const server = createServer().listen(port, "127.0.0.1")
