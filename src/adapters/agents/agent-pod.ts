@@ -5,7 +5,8 @@
  * (domain/agents/job-trouble.ts).
  */
 
-import { asObjects, asString, at } from "../../domain/json.ts"
+import { maxOwnExitCode } from "../../domain/agents/ephemeral-agents.ts"
+import { asNumber, asObjects, asString, at } from "../../domain/json.ts"
 import { hasEnded, type PodProblem, podProblems, whyNoNode } from "../../domain/pod-problem.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
 
@@ -32,6 +33,13 @@ const endOf = ({ metadata }: KubeObject, problem: PodProblem | undefined, phase:
     : `its pod ended: ${problem.reason}; ${logs} says more`
 }
 
+const ownContainer = (pod: KubeObject) =>
+  asObjects(at(pod, "status", "containerStatuses")).find(({ name }) => name === agentContainer)
+
+/** Whether the agent was ended by a signal, before it could do anything. */
+export const wasKilled = (pod: KubeObject): boolean =>
+  (asNumber(at(ownContainer(pod), "state", "terminated", "exitCode")) ?? 0) > maxOwnExitCode
+
 /** The state of an agent's pod; a pod that is not there yet is waited for. */
 export const agentPodState = (pod: KubeObject | undefined): AgentPodState => {
   if (pod === undefined) return { _tag: "Waiting", detail: undefined }
@@ -40,7 +48,7 @@ export const agentPodState = (pod: KubeObject | undefined): AgentPodState => {
   const [first] = problems
   if (hasEnded(pod) || (first?.isOurs === true && first.kind === "End"))
     return { _tag: "Failed", detail: endOf(pod, first, phase) }
-  const container = asObjects(at(pod, "status", "containerStatuses")).find(({ name }) => name === agentContainer)
+  const container = ownContainer(pod)
   const host = asString(at(pod, "status", "podIP"))
   if (phase === "Running" && at(container, "ready") === true && host !== undefined) return { _tag: "Running", host }
   // A container that a webhook has added may crash and recover.

@@ -9,6 +9,7 @@
 
 import { Effect, Random, Result, Schedule } from "effect"
 import { podsOnNode, whyNoRoom } from "../../domain/agents/node-room.ts"
+import { hasEnded } from "../../domain/pod-problem.ts"
 import { type AgentOwner, otherTls } from "../../domain/policies/tls/agent-tls.ts"
 import { jobs, nodes, pods } from "../../domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
@@ -18,7 +19,7 @@ import type { AgentPlacement } from "../../domain/targets/pod-choice.ts"
 import { AgentFailed, type AgentHandle, type Agents } from "../../ports/agents.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import { agentCertificate, agentJob, agentPort, type AgentSettings, isFinished } from "./agent-job.ts"
-import { agentPodState } from "./agent-pod.ts"
+import { agentPodState, wasKilled } from "./agent-pod.ts"
 import { newProgress, whyNotYet } from "./agent-progress.ts"
 import {
   type AgentIdentity,
@@ -138,13 +139,42 @@ const hasOtherTls = Effect.fnUntraced(function* (
   }
 })
 
+/** The pod of this very Job: pods of an earlier Job of the same name may still be there. */
+const podOfJob = (
+  { api, settings }: AgentStarter,
+  { metadata: job }: KubeObject
+): Effect.Effect<KubeObject | undefined, KubeError> =>
+  Effect.map(
+    api.list(pods, { namespace: settings.namespace, labelSelector: `job-name=${job.name}` }),
+    ({ items }): KubeObject | undefined =>
+      items.find(
+        ({ metadata }) =>
+          metadata.deletionTimestamp === undefined && metadata.ownerReferences?.some(({ uid }) => uid === job.uid)
+      )
+  )
+
+/**
+ * Whether the pod of an agent has ended, which its Job says a moment later. An agent that was killed has left its
+ * redirects: the next one removes them.
+ */
+const podIsOver = Effect.fnUntraced(function* (
+  starter: AgentStarter,
+  job: KubeObject
+): Effect.fn.Return<boolean, KubeError> {
+  const pod = yield* podOfJob(starter, job)
+  if (pod === undefined || !hasEnded(pod)) return false
+  const { name, uid = "" } = job.metadata
+  if (wasKilled(pod)) yield* markGivenUp(starter, { name, uid })
+  return true
+})
+
 /** Whether the agent of a Job has to end before the session can have one: it is over, was given up, or is unfit. */
 const hasToEnd = Effect.fnUntraced(function* (
   starter: AgentStarter,
   job: KubeObject
 ): Effect.fn.Return<boolean, KubeError> {
   const { name, uid } = job.metadata
-  if (isFinished(job) || starter.givenUp.get(name)?.uid === uid) return true
+  if ((yield* podIsOver(starter, job)) || isFinished(job) || starter.givenUp.get(name)?.uid === uid) return true
   // A Job that is no agent's is left alone.
   const reason = agentPort(job) === undefined ? undefined : (yield* unfitNow(starter))(name, agentCertificate(job))
   if (reason === undefined) return false
@@ -181,20 +211,6 @@ const ensureJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<
       while: (error) => error._tag === "KubeError" && (error.reason === "Conflict" || error.reason === "AlreadyExists"),
       schedule: Schedule.spaced(pollEvery)
     })
-  )
-
-/** The pod of this very Job: pods of an earlier Job of the same name may still be there. */
-const podOfJob = (
-  { api, settings }: AgentStarter,
-  { metadata: job }: KubeObject
-): Effect.Effect<KubeObject | undefined, KubeError> =>
-  Effect.map(
-    api.list(pods, { namespace: settings.namespace, labelSelector: `job-name=${job.name}` }),
-    ({ items }): KubeObject | undefined =>
-      items.find(
-        ({ metadata }) =>
-          metadata.deletionTimestamp === undefined && metadata.ownerReferences?.some(({ uid }) => uid === job.uid)
-      )
   )
 
 const ensureAgent = (starter: AgentStarter, request: AgentRequest): Effect.Effect<AgentHandle, AgentFailed> => {

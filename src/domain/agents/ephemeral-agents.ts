@@ -46,7 +46,7 @@ export type EphemeralStep =
   | { readonly _tag: "Refuse"; readonly detail: string }
 
 /** A process that was killed by a signal ends with a greater code. */
-const maxOwnExitCode = 128
+export const maxOwnExitCode = 128
 
 const isLiving = ({ state }: EphemeralAgent): boolean => state._tag !== "Ended"
 

@@ -158,6 +158,26 @@ describe("agents as pods", () => {
     expect(onlyJob(api).metadata.ownerReferences).toEqual([owner("2")])
   })
 
+  it.effect(
+    "whose pod has ended are replaced before their Job says so; the next cleans up after a killed one",
+    function* () {
+      for (const exitCode of [1, 137]) {
+        const api = new MemoryKubeApi("c")
+        yield* ensured(api, running)
+        const old = onlyJob(api)
+        const containerStatuses = [{ name: "mirrord-agent", state: { terminated: { exitCode } } }]
+        pod(api, old, { phase: "Failed", containerStatuses })
+        const fiber = yield* Effect.forkChild(podAgents(api, settings, dial).ensure(placement, owner("2")))
+        yield* TestClock.adjust(500)
+        expect(onlyJob(api).uid).not.toBe(old.uid)
+        expect(JSON.stringify(onlyJob(api)).includes("--clean-iptables-on-start")).toBe(exitCode === 137)
+        pod(api, onlyJob(api), running, "the-new-pod")
+        yield* TestClock.adjust(500)
+        expect(yield* Fiber.join(fiber)).toMatchObject({ host: "10.1.1.1" })
+      }
+    }
+  )
+
   it.effect.each([
     [
       "whose image cannot be pulled",
