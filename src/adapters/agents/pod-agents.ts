@@ -68,10 +68,16 @@ const obstacle = (
     )
   )
 
+/** The Job of an agent. `isNew`: it was made for the session that asks. */
+interface AgentJob {
+  readonly job: KubeObject
+  readonly isNew: boolean
+}
+
 const createJob = Effect.fnUntraced(function* (
   starter: AgentStarter,
   request: AgentRequest
-): Effect.fn.Return<KubeObject, KubeError | AgentFailed> {
+): Effect.fn.Return<AgentJob, KubeError | AgentFailed> {
   const { api, givenUp, settings } = starter
   const { name, target, tls } = request
   const detail = tlsProblem(tls, settings.extraEnv) ?? (target && (yield* obstacle(starter, target)))
@@ -81,8 +87,10 @@ const createJob = Effect.fnUntraced(function* (
   const port = settings.port ?? (yield* Random.nextIntBetween(portRange.least, portRange.most))
   const group = yield* Random.nextIntBetween(firstGroup, 65_535)
   const certificatePem = starter.identity && (yield* (yield* starter.identity).issue(name))
-  const job = agentJob(settings, { ...request, port, group, cleansUp, certificatePem })
-  return yield* Effect.tap(api.create(jobs, job, settings.namespace), () => Effect.sync(() => givenUp.delete(name)))
+  const wanted = agentJob(settings, { ...request, port, group, cleansUp, certificatePem })
+  const job = yield* api.create(jobs, wanted, settings.namespace)
+  givenUp.delete(name)
+  return { job, isNew: true }
 })
 
 /** Adds an owner to the Job that was read; fails with a Conflict if the Job has changed since. */
@@ -186,7 +194,7 @@ const hasToEnd = Effect.fnUntraced(function* (
 /**
  * The agent's Job with the session among its owners; made if there is none. Tried again if another write came first.
  */
-const ensureJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<KubeObject, KubeError | AgentFailed> =>
+const ensureJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<AgentJob, KubeError | AgentFailed> =>
   Effect.gen(function* () {
     const { api, settings } = starter
     const existing = yield* api.get(jobs, request.name, settings.namespace).pipe(Effect.catch(unlessAbsent))
@@ -196,8 +204,9 @@ const ensureJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<
       return yield* Effect.andThen(Effect.sleep(pollEvery), () => ensureJob(starter, request))
     }
     const isOwned = existing.metadata.ownerReferences?.some(({ uid }) => uid === request.owner.uid) ?? false
-    if (isOwned) return existing
+    if (isOwned) return { job: existing, isNew: false }
     return yield* addOwner(starter, existing, request.owner).pipe(
+      Effect.map((job) => ({ job, isNew: false })),
       // Kubernetes has deleted the Job meanwhile, because its last session ended.
       Effect.catch((error) =>
         error.reason === "NotFound"
@@ -219,20 +228,26 @@ const ensureAgent = (starter: AgentStarter, request: AgentRequest): Effect.Effec
   const failed = (detail: string): AgentFailed => new AgentFailed({ agent: name, detail })
   let waitsFor: string | undefined
   return Effect.gen(function* () {
-    const job = yield* inTurn(starter.turns, name, ensureJob(starter, request))
-    const port = agentPort(job)
-    if (port === undefined) {
-      return yield* failed(
-        `a Job of that name is no agent: its container has no argument -l with a port; delete the Job`
-      )
-    }
+    const ensured = inTurn(starter.turns, name, ensureJob(starter, request))
+    let { isNew, job } = yield* ensured
     const progress = newProgress()
     for (;;) {
+      const port = agentPort(job)
+      if (port === undefined) {
+        return yield* failed(
+          `a Job of that name is no agent: its container has no argument -l with a port; delete the Job`
+        )
+      }
       const pod = yield* podOfJob(starter, job)
       const state = agentPodState(pod)
       if (state._tag === "Running")
         return { name, uid: job.metadata.uid ?? "", host: state.host, port, certificatePem: agentCertificate(job) }
-      if (state._tag === "Failed") return yield* failed(state.detail)
+      if (state._tag === "Failed") {
+        if (isNew) return yield* failed(state.detail)
+        // It has served others until now.
+        ;({ isNew, job } = yield* ensured)
+        continue
+      }
       // The answer is kept until the next one: it is asked for once in a while.
       waitsFor = state.detail ?? (yield* whyNotYet(starter, job, pod, progress)) ?? waitsFor
       yield* Effect.sleep(pollEvery)

@@ -178,6 +178,22 @@ describe("agents as pods", () => {
     }
   )
 
+  it.effect("whose pod ends while another session waits for it are replaced", function* () {
+    const api = new MemoryKubeApi("c")
+    yield* ensured(api, running)
+    const old = onlyJob(api)
+    pod(api, old, { phase: "Pending" })
+    const fiber = yield* Effect.forkChild(podAgents(api, settings, dial).ensure(placement, owner("2")))
+    yield* TestClock.adjust(300)
+    expect(onlyJob(api).uid).toBe(old.uid)
+    pod(api, old, { phase: "Failed" })
+    yield* TestClock.adjust(500)
+    expect(onlyJob(api).uid).not.toBe(old.uid)
+    pod(api, onlyJob(api), running, "the-new-pod")
+    yield* TestClock.adjust(500)
+    expect(yield* Fiber.join(fiber)).toMatchObject({ host: "10.1.1.1" })
+  })
+
   it.effect.each([
     [
       "whose image cannot be pulled",
