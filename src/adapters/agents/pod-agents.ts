@@ -9,7 +9,6 @@
 
 import { Effect, Random, Result, Schedule } from "effect"
 import { podsOnNode, whyNoRoom } from "../../domain/agents/node-room.ts"
-import { hasEnded } from "../../domain/pod-problem.ts"
 import { type AgentOwner, otherTls } from "../../domain/policies/tls/agent-tls.ts"
 import { jobs, nodes, pods } from "../../domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
@@ -161,20 +160,12 @@ const podOfJob = (
       )
   )
 
-/**
- * Whether the pod of an agent has ended, which its Job says a moment later. An agent that was killed has left its
- * redirects: the next one removes them.
- */
-const podIsOver = Effect.fnUntraced(function* (
+/** Gives up an agent that was killed: it has left its redirects, which the next one then removes. */
+const noteKilled = (
   starter: AgentStarter,
-  job: KubeObject
-): Effect.fn.Return<boolean, KubeError> {
-  const pod = yield* podOfJob(starter, job)
-  if (pod === undefined || !hasEnded(pod)) return false
-  const { name, uid = "" } = job.metadata
-  if (wasKilled(pod)) yield* markGivenUp(starter, { name, uid })
-  return true
-})
+  { metadata: { name, uid = "" } }: KubeObject,
+  pod: KubeObject | undefined
+): Effect.Effect<void> => (pod !== undefined && wasKilled(pod) ? markGivenUp(starter, { name, uid }) : Effect.void)
 
 /** Whether the agent of a Job has to end before the session can have one: it is over, was given up, or is unfit. */
 const hasToEnd = Effect.fnUntraced(function* (
@@ -182,7 +173,11 @@ const hasToEnd = Effect.fnUntraced(function* (
   job: KubeObject
 ): Effect.fn.Return<boolean, KubeError> {
   const { name, uid } = job.metadata
-  if ((yield* podIsOver(starter, job)) || isFinished(job) || starter.givenUp.get(name)?.uid === uid) return true
+  if (starter.givenUp.get(name)?.uid === uid) return true
+  if (isFinished(job)) {
+    yield* noteKilled(starter, job, yield* podOfJob(starter, job))
+    return true
+  }
   // A Job that is no agent's is left alone.
   const reason = agentPort(job) === undefined ? undefined : (yield* unfitNow(starter))(name, agentCertificate(job))
   if (reason === undefined) return false
@@ -244,7 +239,9 @@ const ensureAgent = (starter: AgentStarter, request: AgentRequest): Effect.Effec
         return { name, uid: job.metadata.uid ?? "", host: state.host, port, certificatePem: agentCertificate(job) }
       if (state._tag === "Failed") {
         if (isNew) return yield* failed(state.detail)
-        // It has served others until now.
+        // It has served others until now, and its Job says a moment later that it has ended.
+        yield* noteKilled(starter, job, pod)
+        yield* deleteJob(starter, job)
         ;({ isNew, job } = yield* ensured)
         continue
       }
