@@ -19,6 +19,7 @@ const longest = [
   "kubernetes/real-client-management",
   "kubernetes/real-client-copies",
   "node/sessions",
+  "node/pods",
   "charts/installed",
   "node/steals",
   "simulation/mutants/mutants",

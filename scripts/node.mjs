@@ -48,7 +48,7 @@ Provides what a real node of Kubernetes is made of, and prints its folder as the
   containerd, runc, network plugins and
   the tools of networks                  Debian's packages, which root installs with apt-get; nothing is started
   kubelet, kube-proxy, kube-scheduler,
-  CoreDNS                                built with Go
+  CoreDNS, network-policies              built with Go
   images                                 the operator's as \`npm run image\` makes it, that of a demo workload; those of
                                          PostgreSQL, where it is installed, and of mirrord's own agent, if
                                          MIRRORD_AGENT_BIN names the program
@@ -119,7 +119,7 @@ const buildPrograms = async () => {
   const module = join(root, "test/kubernetes/modules", defaultVersion)
   const stamps = [`k8s.io/component-base/version.gitVersion=v${defaultVersion}`]
   if (kubernetes.length > 0) await buildGoPrograms({ module, programs: kubernetes, folder, stamps })
-  const own = missing(["coredns", "pause"], ".")
+  const own = missing(["coredns", "pause", "network-policies"], ".")
   if (own.length > 0) await buildGoPrograms({ module: join(root, "test/node/module"), programs: own, folder })
 }
 

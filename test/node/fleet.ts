@@ -1,9 +1,12 @@
-/** A fleet of two clusters with a node each, and sessions of mirrord's own client with workloads there. */
+/**
+ * A fleet of two clusters with a node each, which enforce NetworkPolicies, and sessions of mirrord's own client with
+ * workloads there.
+ */
 
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
-import { expect } from "vitest"
+import { afterEach, expect } from "vitest"
 import { jobs, pods } from "../../lab/cluster/store/resource-refs.ts"
 import { installChart } from "../../lab/playground/kubernetes/helm-release.ts"
 import type { Programs } from "../../lab/playground/kubernetes/programs.ts"
@@ -55,6 +58,7 @@ export const useFleet = ({
       startNodePlayground({
         ...parts,
         topology: topology("primary-default", 0),
+        enforcesPolicies: true,
         sessionTtlSecs: 5,
         remoteSessionTimeoutSecs: 300,
         progress: () => Effect.void
@@ -62,6 +66,12 @@ export const useFleet = ({
       (playground) => ({ playground, programs: parts.programs })
     )
   )
+  const sessions = new Set<RunningCommand>()
+  afterEach(() => {
+    // Those of a test that failed; the next one would wait for their end.
+    for (const session of sessions) session.stop()
+    sessions.clear()
+  })
   const clusters: FleetOnNodes["clusters"] = () => nodes.started().playground.clusters
   const primary: FleetOnNodes["primary"] = () => nodes.started().playground.primary
   const agents: FleetOnNodes["agents"] = ({ cluster: { store } }) =>
@@ -82,12 +92,14 @@ export const useFleet = ({
       const home = nodes.home("exec")
       const config = join(home, "mirrord.json")
       writeFileSync(config, JSON.stringify(settings))
-      return runClient({
+      const session = runClient({
         file: mirrord,
         args: ["exec", "--target", target, "-f", config, "--", layerApp, ...actions],
         home,
         kubeconfig: primary().cluster.kubeconfigPath
       })
+      sessions.add(session)
+      return session
     },
     agents,
     install: async (node, values) => {

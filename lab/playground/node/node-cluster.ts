@@ -50,6 +50,8 @@ export interface NodeClusterOptions {
   readonly programs: Programs
   readonly files: NodeFiles
   readonly directory: string
+  /** Whether the node enforces NetworkPolicies; not unless given. */
+  readonly enforcesPolicies?: boolean
 }
 
 /** The programs of one node. */
@@ -177,6 +179,14 @@ const startNode = async (
   return () => programs.start("kubelet", [files.kubelet, `--config=${kubelet}`, ...flags])
 }
 
+/** Starts the program that enforces NetworkPolicies. */
+const startPolicies = async ({ files, programs }: Place, plane: ControlPlane, node: string): Promise<void> => {
+  const kubeconfig = await componentKubeconfig(plane, "network-policies")
+  const services = `--service-cluster-ip-range=${nodeServices.range}`
+  const flags = [`--kubeconfig=${kubeconfig}`, `--hostname-override=${node}`, services]
+  programs.start("network-policies", [files.networkPolicies, ...flags])
+}
+
 /** The world of a cluster, until the scope ends. */
 const makeWorld = ({ directory, name, number }: NodeClusterOptions) =>
   Effect.acquireRelease(
@@ -234,6 +244,12 @@ const startIn = (place: Place, options: NodeClusterOptions) =>
       Effect.sync(() => (isReady(cluster, name) ? true : undefined)),
       () => JSON.stringify(at(cluster.store.get(nodes, undefined, name), "status", "conditions") ?? "no node")
     ).pipe(Effect.mapError(({ message }) => new PlaygroundError({ detail: message })))
+    // It looks for its node when it starts.
+    if (options.enforcesPolicies === true)
+      yield* Effect.tryPromise({
+        try: () => startPolicies(place, plane, name),
+        catch: failed(`the network policies of ${name}`)
+      })
     return {
       ...cluster,
       world,

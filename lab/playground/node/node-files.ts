@@ -10,6 +10,8 @@ import { isProgram } from "../kubernetes/programs.ts"
 
 /** Programs that `npm run node` builds. `pause` and `coredns` are inside of images. */
 export const builtPrograms = ["kubelet", "kube-proxy", "kube-scheduler"] as const
+/** The program that enforces NetworkPolicies, for nodes that do; built with the images' programs. */
+const policyProgram = "network-policies"
 /** Programs that Debian has as packages. */
 const packagedPrograms = [
   "containerd",
@@ -48,6 +50,7 @@ export interface NodeFiles {
   readonly kubelet: string
   readonly kubeProxy: string
   readonly scheduler: string
+  readonly networkPolicies: string
   /** Archives, of which containerd takes each as an image. */
   readonly images: ReadonlyArray<string>
   /** Whether the image of mirrord's own agent is among them. Without it, no session can start. */
@@ -96,7 +99,7 @@ export const findNode = (env: Environment): NodeFiles | string => {
   if (why !== undefined) return `${why}.`
   const packaged = missingPackaged(env)
   const folder = nodeFolder(env)
-  const built = builtPrograms.filter((name) => !isProgram(join(folder, name)))
+  const built = [...builtPrograms, policyProgram].filter((name) => !isProgram(join(folder, name)))
   const archives = join(folder, "images")
   const found = existsSync(archives) ? readdirSync(archives).filter((name) => name.endsWith(".tar")) : []
   const images = [...Object.keys(nodeImages), "braid"].filter((name) => !found.includes(`${name}.tar`))
@@ -107,6 +110,7 @@ export const findNode = (env: Environment): NodeFiles | string => {
     kubelet: join(folder, "kubelet"),
     kubeProxy: join(folder, "kube-proxy"),
     scheduler: join(folder, "kube-scheduler"),
+    networkPolicies: join(folder, policyProgram),
     images: found.toSorted().map((name) => join(archives, name)),
     hasAgent: found.includes("agent.tar")
   }

@@ -28,6 +28,8 @@ export interface NodePlaygroundOptions {
   readonly programs: Programs
   readonly files: NodeFiles
   readonly directory: string
+  /** As in `NodeClusterOptions`. */
+  readonly enforcesPolicies?: boolean
   readonly sessionTtlSecs: number
   readonly remoteSessionTimeoutSecs: number
   /** Called for each step. */
@@ -49,13 +51,20 @@ export interface NodePlayground extends AnyPlayground {
 }
 
 /** Each cluster on a node of its own; pods of one reach the API servers of the others. */
-const startClusters = ({ directory, files, programs, topology }: NodePlaygroundOptions) =>
+const startClusters = ({ directory, enforcesPolicies = false, files, programs, topology }: NodePlaygroundOptions) =>
   Effect.gen(function* () {
     const started = yield* Effect.forEach(
       topology.clusters,
       (description, index) =>
         Effect.map(
-          startNodeCluster({ name: description.name, number: index + 1, programs, files, directory }),
+          startNodeCluster({
+            name: description.name,
+            number: index + 1,
+            programs,
+            files,
+            directory,
+            enforcesPolicies
+          }),
           (cluster): Started => ({ description, cluster })
         ),
       { concurrency: "unbounded" }
