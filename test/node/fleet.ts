@@ -18,7 +18,7 @@ import {
 } from "../../lab/playground/node/node-playground.ts"
 import { topology } from "../../lab/playground/topology.ts"
 import { request, runClient, type RunningCommand } from "../real/harness.ts"
-import { attempts } from "../real/namespaces/pod-sessions.ts"
+import { attempts } from "../support/attempts.ts"
 import { eventually } from "../support/eventually.ts"
 import { until } from "../support/until.ts"
 import { useNodes } from "./nodes.ts"
