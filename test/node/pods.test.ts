@@ -13,7 +13,7 @@ import { describeReal, request, type RunningCommand } from "../real/harness.ts"
 import { attempts } from "../support/attempts.ts"
 import { eventually } from "../support/eventually.ts"
 import { until } from "../support/until.ts"
-import { answers, useFleet } from "./fleet.ts"
+import { answersAt, useNodeSessions } from "./node-sessions.ts"
 import { kubectl } from "./nodes.ts"
 
 /** The process of a sidecar; ephemeral agents have its variables too. */
@@ -118,7 +118,7 @@ describeReal(
   "a session with pods of real nodes",
   ["mirrord", "layerApp"],
   (binaries) => {
-    const fleet = useFleet(binaries)
+    const fleet = useNodeSessions(binaries, { enforcesPolicies: true })
     const pair = ({ cluster: { store } }: RunningNode) =>
       store
         .list(pods, { namespace: workloadNamespace })
@@ -148,7 +148,7 @@ describeReal(
         })
     }
     const answerEverywhere = async (port: number, path: string, wanted: (cluster: string) => string): Promise<void> => {
-      for (const node of fleet.clusters()) await answers(await entry(node, port), path, wanted(node.description.name))
+      for (const node of fleet.clusters()) await answersAt(await entry(node, port), path, wanted(node.description.name))
     }
 
     it.each([
@@ -161,7 +161,7 @@ describeReal(
         for (const node of fleet.clusters()) await fleet.install(node, { agent: { extraConfig: { ephemeral } } })
         await apply(sharesProcesses)
         const actions = ["--env", "CLUSTER", "--read", "/etc/pair", "--steal", "8080"]
-        const session = fleet.exec(actions, "deployment/pair/container/sidecar")
+        const session = fleet.exec(actions, { target: "deployment/pair/container/sidecar" })
         expect(await session.waitForEvent("env")).toMatchObject({ value: "sidecar in cluster-a" })
         expect(await session.waitForEvent("file")).toMatchObject({ text: "file of sidecar in cluster-a\n" })
         expect(await session.waitForEvent("subscribed")).toMatchObject({ ok: true })
@@ -182,15 +182,15 @@ describeReal(
     const steal = async (): Promise<RunningCommand> => {
       const session = fleet.exec(["--steal", "80"])
       expect(await session.waitForEvent("subscribed")).toMatchObject({ ok: true })
-      for (const { entry: url = "" } of fleet.clusters()) await answers(url, "/begun", "layer-app /begun")
+      for (const { entry: url = "" } of fleet.clusters()) await answersAt(url, "/begun", "layer-app /begun")
       return session
     }
     /** Waits until it steals in both clusters again, ends it, and waits until all pods answer for themselves. */
     const stealsAgain = async (session: RunningCommand): Promise<void> => {
-      for (const { entry: url = "" } of fleet.clusters()) await answers(url, "/again", "layer-app /again")
+      for (const { entry: url = "" } of fleet.clusters()) await answersAt(url, "/again", "layer-app /again")
       await fleet.end(session)
       for (const { description, entry: url = "" } of fleet.clusters())
-        await answers(url, "/after", `hello from ${description.name}`)
+        await answersAt(url, "/after", `hello from ${description.name}`)
     }
     /** The processes of the agent beside the demo workload. */
     const agentProcesses = (node: RunningNode): ReadonlyArray<number> =>
@@ -200,7 +200,7 @@ describeReal(
       for (const node of fleet.clusters()) await fleet.install(node, { agent: { extraConfig: { ephemeral: false } } })
       const session = await steal()
       for (const node of fleet.clusters()) agentProcesses(node).forEach(kill)
-      for (const { entry: url = "" } of fleet.clusters()) await answers(url, "/killed", "layer-app /killed")
+      for (const { entry: url = "" } of fleet.clusters()) await answersAt(url, "/killed", "layer-app /killed")
       for (const node of fleet.clusters()) {
         const [pid = 0] = agentProcesses(node)
         const group = /:memory:(.*)$/mu.exec(readFileSync(`/proc/${pid}/cgroup`, "utf8"))?.[1] ?? ""
@@ -242,7 +242,7 @@ describeReal(
         }
       }
       await replace((name, { cluster }) => kubectl(cluster, "delete", "pod", name, "--wait=false"))
-      for (const { entry: url = "" } of fleet.clusters()) await answers(url, "/deleted", "layer-app /deleted")
+      for (const { entry: url = "" } of fleet.clusters()) await answersAt(url, "/deleted", "layer-app /deleted")
       await replace((name, { cluster }) => {
         const file = join(cluster.plane.directory, "eviction.json")
         const metadata = { name, namespace: workloadNamespace }

@@ -3,17 +3,15 @@ import { writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { expect, it } from "vitest"
-import { jobs, pods } from "../../lab/cluster/store/resource-refs.ts"
+import { pods } from "../../lab/cluster/store/resource-refs.ts"
 import { processesWith } from "../../lab/playground/branches/home-processes.ts"
 import { postgresqlFolder } from "../../lab/playground/branches/postgresql.ts"
 import { operatorNamespace, workloadNamespace, workloadTarget } from "../../lab/playground/manifests.ts"
-import type { RunningNode } from "../../lab/playground/node/node-playground.ts"
 import { asObjects, at } from "../../src/domain/json.ts"
 import { describeReal, request, runClient, type RunningCommand } from "../real/harness.ts"
-import { attempts } from "../support/attempts.ts"
 import { eventually } from "../support/eventually.ts"
 import { until } from "../support/until.ts"
-import { useNodeSessions } from "./node-sessions.ts"
+import { answersAt, useNodeSessions } from "./node-sessions.ts"
 import { kubectl } from "./nodes.ts"
 
 /** The major version of this machine's PostgreSQL, of which the image is. */
@@ -75,49 +73,23 @@ describeReal(
   "mirrord's own client and agent on real nodes, in two clusters",
   ["mirrord", "layerApp"],
   ({ layerApp, mirrord }) => {
-    const { home: newHome, install, kubeconfig, named, playground, primary } = useNodeSessions()
-    const clusters = (): ReadonlyArray<RunningNode> => playground().clusters
+    const nodes = useNodeSessions({ layerApp, mirrord })
+    const { agents, clusters, exec, home: newHome, install, named, primary } = nodes
 
-    /** A session of layer-app with the demo workload. */
-    const exec = (actions: ReadonlyArray<string>, settings: object = {}): RunningCommand => {
-      const home = newHome("exec")
-      const config = join(home, "mirrord.json")
-      writeFileSync(config, JSON.stringify(settings))
-      return runClient({
-        file: mirrord,
-        args: ["exec", "--target", workloadTarget, "-f", config, "--", layerApp, ...actions],
-        home,
-        kubeconfig: kubeconfig()
-      })
-    }
     /** Waits until requests that enter at each cluster get this answer. An agent's first rules may cut a connection. */
     const answerEverywhere = async (path: string, wanted: (cluster: string) => string, headers = {}): Promise<void> => {
-      for (const { description, entry = "" } of clusters()) {
-        const next = attempts()
-        await eventually(`the answer of ${description.name}`, async () => {
-          const answer = await request(entry, path, headers, next())
-          expect(answer).toContain(wanted(description.name))
-        })
-      }
+      for (const { description, entry = "" } of clusters())
+        await answersAt(entry, path, wanted(description.name), headers)
     }
     const local = (path: string) => (): string => `layer-app ${path}`
     const own =
       (path: string) =>
       (cluster: string): string =>
         `hello from ${cluster}: GET ${path}`
-    const agents = ({ cluster: { store } }: RunningNode): ReadonlyArray<string> =>
-      [
-        ...store.list(jobs, { namespace: operatorNamespace }).items,
-        ...store.list(pods, { namespace: operatorNamespace }).items
-      ]
-        .map(({ metadata }) => metadata.name ?? "")
-        .filter((name) => name.startsWith("mirrord-agent-"))
     /** Ends the session, and waits until every pod answers for itself and no agent is left. */
     const end = async (session: RunningCommand): Promise<void> => {
-      session.stop("SIGTERM")
-      await session.ended()
+      await nodes.end(session)
       await answerEverywhere("/after", own("/after"))
-      await until("the end of all agents", () => (clusters().flatMap(agents).length === 0 ? true : undefined))
     }
 
     it("steals a port in every pod; environment, files, names and connections are the default cluster's", async () => {
@@ -135,12 +107,7 @@ describeReal(
       await answerEverywhere("/stolen", local("/stolen"))
       const { entry = "" } = named("cluster-b")
       // Service and proxy choose a pod for each connection.
-      for (let count = 0; count < 10; count++) {
-        const next = attempts()
-        await eventually("an answer", async () =>
-          expect(await request(entry, `/${count}`, {}, next())).toContain(`layer-app /${count}`)
-        )
-      }
+      for (let count = 0; count < 10; count++) await answersAt(entry, `/${count}`, `layer-app /${count}`)
       expect(agents(named("cluster-b")).length).toBeGreaterThanOrEqual(2)
       await end(session)
     })
@@ -191,7 +158,7 @@ describeReal(
 
     it("copies a target and scales it down; afterwards the workload is as it was", async () => {
       const session = exec(["--env", "CLUSTER", "--steal", "80"], {
-        feature: { copy_target: { enabled: true, scale_down: true } }
+        settings: { feature: { copy_target: { enabled: true, scale_down: true } } }
       })
       expect(await session.waitForEvent("subscribed")).toMatchObject({ ok: true })
       const scaled = (): unknown =>

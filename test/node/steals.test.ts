@@ -25,7 +25,7 @@ describeReal(
   "stealing from three pods in two clusters, by mirrord's own client and agent on real nodes",
   ["mirrord", "layerApp"],
   ({ layerApp, mirrord }) => {
-    const nodes = useNodeSessions()
+    const nodes = useNodeSessions({ layerApp, mirrord })
     const { install, playground } = nodes
     const certificates = { pod: { cert: "", key: "" }, local: { cert: "", key: "" } }
     let pods: ReadonlyArray<WebPod> = []
