@@ -55,14 +55,14 @@ Provides what a real node of Kubernetes is made of, and prints its folder as the
 
   --help  this text
 
-What is there is not made again, but for the images of this repository. Where no node can be started, nothing is made,
-and the exit code is 1. The folder is $BRAID_CACHE/node; BRAID_CACHE is
-~/.cache/braid unless set. To use it: npm start -- --node`
+What is there is not made again, but for the images of this repository. On a machine where no node can be started
+nothing is made, and the exit code is 2. The folder is $BRAID_CACHE/node; BRAID_CACHE is ~/.cache/braid unless set. To
+use it: npm start -- --node`
 
-/** @param {string} message @returns {never} */
-const fail = (message) => {
+/** @param {string} message @param {number} [code] @returns {never} */
+const fail = (message, code = 1) => {
   console.error(`npm run node: ${message}`)
-  process.exit(1)
+  process.exit(code)
 }
 
 /** @param {unknown} error */
@@ -255,7 +255,7 @@ const main = async () => {
   const { values } = parseArgs({ options: { help: { type: "boolean" } } })
   if (values.help) return console.log(help)
   const why = unfitForNodes()
-  if (why !== undefined) fail(`no node can be started here: ${why}`)
+  if (why !== undefined) fail(`no node can be started here: ${why}`, 2)
   mkdirSync(images, { recursive: true })
   await installPackages()
   await allToTheirEnd([

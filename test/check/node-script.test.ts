@@ -30,7 +30,7 @@ describeWith(["mounts"], "scripts/node.mjs", () => {
         "npm run node: no node can be started here: containerd's overlays do not lie on an overlay, as " +
           `${folder}/over does: set TMPDIR to a folder of a disk\n`
       )
-      expect(status).toBe(1)
+      expect(status).toBe(2)
       expect(readdirSync(cache)).toEqual([])
     } finally {
       rmSync(folder, { recursive: true })

@@ -1,7 +1,7 @@
 /** Finds what suites need from outside of `npm ci`; nothing is installed, downloaded or started here. */
 
 import { spawnSync } from "node:child_process"
-import { existsSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { postgresqlFolder } from "../../lab/playground/branches/postgresql.ts"
@@ -108,9 +108,15 @@ const mounts = (): Found => {
   return foundUnless(reason && `unshare cannot make a mount namespace here: ${reason}`, "unshare")
 }
 
+/** Watchers of files (inotify) that a user may have while the suites on nodes run beside each other. */
+const minWatchers = 512
+
 const node = (): Found => {
   const files = findNode(process.env)
   if (typeof files === "string") return missing(files)
+  const setting = "fs.inotify.max_user_instances"
+  const watchers = Number(readFileSync(`/proc/sys/${setting.replaceAll(".", "/")}`, "utf8"))
+  if (watchers < minWatchers) return missing(`${setting} is ${watchers}: \`sysctl -w ${setting}=${minWatchers}\``)
   const agent = process.env[mirrordVariables["mirrord-agent"]] ?? ""
   return agent === "" || files.hasAgent ? found(files.kubelet) : missing(missingAgent)
 }
