@@ -117,11 +117,6 @@ export const suites = {
   "kubernetes/described-sessions": { needs: ["control plane"], finds: "`kubectl describe` shows no Events" },
   "kubernetes/doctor": { needs: ["control plane"], finds: "`braid doctor` misjudges a real API server's answers" },
   "kubernetes/eks": { needs: ["control plane"], finds: "presigned tokens are refused behind a token webhook" },
-  "kubernetes/failover": {
-    needs: clientOnKubernetes,
-    long: true,
-    finds: "a failover relies on an embedded API server"
-  },
   "kubernetes/front-proxy": { needs: ["control plane"], finds: "a caller gets past the front proxy's certificate" },
   "kubernetes/join": { needs: ["control plane"], finds: "the documented commands to join and renew do not work" },
   "kubernetes/kube-api": { needs: ["control plane"], finds: "our API client misreads a real API server" },
@@ -131,35 +126,9 @@ export const suites = {
     finds: "a member that is away for three minutes needs a restart"
   },
   "kubernetes/member-credentials": { needs: ["control plane"], finds: "a renewed or replaced credential is not used" },
-  "kubernetes/node": { needs: ["control plane"], finds: "pods of the stand-in kubelet have no identity that counts" },
   "kubernetes/own-certificate": { needs: ["control plane"], finds: "kube-apiserver refuses our serving certificate" },
   "kubernetes/playground": { needs: ["control plane"], finds: "`npm start -- --kubernetes` does not tell its story" },
   "kubernetes/real-client": { needs: clientOnKubernetes, finds: "the client relies on answers of a real API server" },
-  "kubernetes/real-client-branches": {
-    needs: [...clientOnKubernetes, ...migrated],
-    long: true,
-    finds: "orders of branches by the client rely on an embedded API server"
-  },
-  "kubernetes/real-client-copies": {
-    needs: clientOnKubernetes,
-    long: true,
-    finds: "copies of targets rely on an embedded API server"
-  },
-  "kubernetes/real-client-features": {
-    needs: clientOnKubernetes,
-    long: true,
-    finds: "kinds of targets and policies rely on an embedded API server"
-  },
-  "kubernetes/real-client-management": {
-    needs: clientOnKubernetes,
-    long: true,
-    finds: "a primary that only manages relies on an embedded API server"
-  },
-  "kubernetes/real-client-sessions": {
-    needs: clientOnKubernetes,
-    long: true,
-    finds: "ends of sessions rely on an embedded API server"
-  },
   "kubernetes/reflector": { needs: ["control plane"], finds: "a watch of a real API server loses or repeats objects" },
   "kubernetes/release": { needs: ["control plane", "helm"], finds: "an upgrade or a rollback ends a live session" },
   "lab/fuzz/fuzz": { needs: [], finds: "hostile input stops an operator, or a session beside it" },
@@ -225,13 +194,7 @@ export const suites = {
   "real/label-targets": { needs: client, finds: "label targets fail for the client" },
   "real/management": { needs: client, finds: "a primary that only manages does not serve the client" },
   "real/policies": { needs: client, finds: "the client gets round a policy, or no sentence" },
-  "real/primary-default": {
-    needs: client,
-    long: true,
-    finds: "a primary that is its own default does not serve the client on embedded clusters"
-  },
-  "real/recorded-client": { needs: client, finds: "what `npm test` asks as the client is not what the client asks" },
-  "real/real-agent": { needs: [...client, "mirrord-agent"], finds: "the targetless agent is not understood" }
+  "real/recorded-client": { needs: client, finds: "what `npm test` asks as the client is not what the client asks" }
 } as const satisfies Readonly<Record<string, Suite>>
 
 /** The suites by name, for those who look for one that may not be there. */

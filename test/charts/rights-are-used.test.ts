@@ -147,7 +147,7 @@ const notByTheClient: Readonly<Record<string, string>> = {
   "list mirrordclusterprofiles of profiles.mirrord.metalbear.co": "kubectl get mirrordclusterprofiles",
   "list mirrordprofiles of profiles.mirrord.metalbear.co": "kubectl get mirrordprofiles",
   "get copytargets of operator.metalbear.co":
-    "copies of targets, for which the client asks (test/real/copy-targets.ts)",
+    "copies of targets, for which the client asks (test/real/copy-targets.test.ts)",
   "proxy copytargets of operator.metalbear.co": "the same",
   "create branchcredentials of operator.metalbear.co":
     "database branches with values of the client's (operator-api.md §1.8)",
@@ -157,7 +157,7 @@ const notByTheClient: Readonly<Record<string, string>> = {
   "list targets/port-locks of operator.metalbear.co": "in the published role",
   "get queuesplits of operator.metalbear.co": "mirrord queues status of one split",
   "get sessions of operator.metalbear.co": "kubectl get sessions NAME",
-  "list pods": "mirrord ls, and label targets (test/real/label-targets.ts)",
+  "list pods": "mirrord ls, and label targets (test/real/label-targets.test.ts)",
   "list services": "mirrord ls",
   "list deployments of apps": "the same",
   "list replicasets of apps": "the same",

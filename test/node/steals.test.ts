@@ -152,7 +152,9 @@ describeReal(
 
       it.each(httpFilters)("a filter $what steals what matches on every way, and nothing else", async (filter) => {
         const command = await forward(filtered(filter.http_filter))
-        expect(jobsText()).toContain("AGENT_OPERATOR_CERT_ENV")
+        const text = jobsText()
+        expect(text).toContain("AGENT_OPERATOR_CERT_ENV")
+        expect(text).not.toContain("PRIVATE KEY")
         await everyWay(async (pod, way) => {
           for (const [path, headers] of filter.stolen) await isStolen(pod, way, path, headers)
           for (const [path, headers] of filter.left) await isLeft(pod, way, path, headers)

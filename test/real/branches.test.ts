@@ -8,25 +8,23 @@ import { postgresqlImages } from "./engines/flyway.ts"
 import { usePlayground } from "./harness.ts"
 
 const images = postgresqlImages(loopbackAddresses)
-const reach = (address: string): string => address
 
 describeWith(["PostgreSQL", "Flyway"], "with PostgreSQL", () => {
   clientBranches(
-    "embedded clusters, the primary is the default",
+    "the primary is the default",
     () => {
       const subnet = subnetOf("real client, branches")
       return {
         real: usePlayground({ topology: "primary-default", hasBranches: true, images, subnet }),
         orders: workloadNamespace,
-        sourceAddress: `127.${subnet + 2}.0.1`,
-        reach
+        sourceAddress: `127.${subnet + 2}.0.1`
       }
     },
     branchCases
   )
 
   clientBranches(
-    "embedded clusters, a member is the default",
+    "a member is the default",
     () => {
       const subnet = subnetOf("real client, branches at a member")
       return {
@@ -39,8 +37,7 @@ describeWith(["PostgreSQL", "Flyway"], "with PostgreSQL", () => {
           subnet
         }),
         orders: operatorNamespace,
-        sourceAddress: `127.${subnet + 3}.0.1`,
-        reach
+        sourceAddress: `127.${subnet + 3}.0.1`
       }
     },
     memberBranchCases

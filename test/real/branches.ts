@@ -25,8 +25,6 @@ export interface BranchPlayground {
   readonly orders: string
   /** An address for the source, which no pod has. */
   readonly sourceAddress: string
-  /** The address of a pod as this machine dials it. */
-  readonly reach: (address: string) => string
 }
 
 const password = "p'a s/%"
@@ -135,7 +133,7 @@ export const clientBranches = (
   further: (client: BranchClient) => void = () => undefined
 ): void =>
   describeReal(`branches of the real client, ${where}`, ["mirrord", "layerApp"], ({ layerApp, mirrord }) => {
-    const { orders, reach, real, sourceAddress } = use()
+    const { orders, real, sourceAddress } = use()
     const folder = engineFolder()
     let source: Server
 
@@ -161,7 +159,7 @@ export const clientBranches = (
     }
     const serverAt: BranchClient["serverAt"] = (url) => {
       const { hostname, password: secret } = new URL(url)
-      return connectedTo(reach(hostname), decodeURIComponent(secret), () => Promise.resolve())
+      return connectedTo(hostname, decodeURIComponent(secret), () => Promise.resolve())
     }
     const podsOfBranches: BranchClient["podsOfBranches"] = (namespace = workloadNamespace) =>
       real
@@ -306,7 +304,7 @@ export const clientBranches = (
       expect(await ran.ended(), ran.stderr()).toBe(0)
       const [address = "", ...others] = ran.stdout().trim().split(" ")
       expect(others).toEqual(["5432", "postgres", expect.not.stringContaining(password), "shop"])
-      const server = connectedTo(reach(address), others[2] ?? "", () => Promise.resolve())
+      const server = connectedTo(address, others[2] ?? "", () => Promise.resolve())
       expect(await server.query("shop", "select count(*) from orders")).toBe("100")
 
       const branches = await branchesIn("cluster-a", "branchdatabases")
@@ -391,7 +389,7 @@ export const clientBranches = (
       listed,
       orders,
       podsOfBranches,
-      reach,
+
       real,
       run,
       serverAt,

@@ -13,7 +13,7 @@ import { eventually } from "../support/eventually.ts"
 import { apiClient } from "./api-client.ts"
 import { operatorPods } from "./disturbances.ts"
 import { connectedClusters, fleetIs } from "./fleet-health.ts"
-import { type AnyRealPlayground, describeReal, type UsePlayground } from "./harness.ts"
+import { type AnyRealPlayground, describeReal, type RealPlayground } from "./harness.ts"
 import { serve, type ServedSession, serves, type Traffic, traffic } from "./served-session.ts"
 import { agents, children, nothingLeft } from "./sessions.ts"
 
@@ -52,14 +52,9 @@ const withdraw = async (real: AnyRealPlayground, name: string): Promise<void> =>
 /** The users as which a primary comes to its members. */
 const primaries = ["system:serviceaccount:mirrord:mirrord-operator-envoy", primaryUser]
 
-/**
- * The cases of mirrord's own client whose fleet changes, in a playground with three workload clusters.
- *
- * @param where what the clusters of the playground are
- */
-export const changingFleet = (where: string, use: UsePlayground): void =>
-  describeReal(`the real client whose fleet changes, ${where}`, ["mirrord", "layerApp"], (binaries) => {
-    const real = use({ topology: "three-workloads" })
+/** The cases of mirrord's own client whose fleet changes, in a playground with three workload clusters. */
+export const changingFleet = (real: RealPlayground): void =>
+  describeReal("the real client whose fleet changes", ["mirrord", "layerApp"], (binaries) => {
     let session: ServedSession
     let requests: Traffic
     beforeAll(() => fleetIs(real.playground()))

@@ -1,6 +1,6 @@
 /**
  * The cases of mirrord's own client, for every topology: exec, steal, mirror, files, reconnects. Run by
- * `management.test.ts` and `primary-default.test.ts`.
+ * `management.test.ts` and, on real control planes, `../kubernetes/real-client.test.ts`.
  */
 
 import { readFileSync, writeFileSync } from "node:fs"

@@ -12,7 +12,7 @@ describeReal("with three workload clusters", ["mirrord", "layerApp"], () => {
     subnet: subnetOf("real client, features")
   })
 
-  targetKinds("embedded clusters", () => shared)
-  clientFeatures("embedded clusters", () => shared)
-  changingFleet("embedded clusters", () => shared)
+  targetKinds(shared)
+  clientFeatures(shared)
+  changingFleet(shared)
 })

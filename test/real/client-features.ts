@@ -21,7 +21,7 @@ import {
   request,
   runClient,
   type RunningCommand,
-  type UsePlayground
+  type RealPlayground
 } from "./harness.ts"
 import { refusalText } from "./refusal.ts"
 import { serve, serves, type ServedSession } from "./served-session.ts"
@@ -30,15 +30,10 @@ import { nothingLeft, parentNames, parents, readySession } from "./sessions.ts"
 const target = ["--target", "deployment/myapp"] as const
 const workloads = ["cluster-a", "cluster-b", "cluster-c"] as const
 
-/**
- * The cases of mirrord's own client with three workload clusters.
- *
- * @param where what the clusters of the playground are
- */
-export const clientFeatures = (where: string, use: UsePlayground): void =>
-  describeReal(`the real client with three workload clusters, ${where}`, ["mirrord", "layerApp"], (binaries) => {
+/** The cases of mirrord's own client with three workload clusters. */
+export const clientFeatures = (real: RealPlayground): void =>
+  describeReal("the real client with three workload clusters", ["mirrord", "layerApp"], (binaries) => {
     const { layerApp, mirrord } = binaries
-    const real = use({ topology: "three-workloads" })
     const commands: Array<RunningCommand> = []
     const closing: Array<() => void> = []
     const bob = { home: "", kubeconfig: "" }

@@ -2,6 +2,6 @@ import { subnetOf } from "../address-plan.ts"
 import { furtherCommands } from "./further-commands.ts"
 import { usePlayground } from "./harness.ts"
 
-furtherCommands("embedded clusters", (options) =>
-  usePlayground({ ...options, subnet: subnetOf("real client, further commands") })
+furtherCommands("embedded clusters", () =>
+  usePlayground({ topology: "primary-default", agentIdleTtlSecs: 5, subnet: subnetOf("real client, further commands") })
 )

@@ -7,7 +7,7 @@ import { eventually } from "../support/eventually.ts"
 import { freePort } from "../support/free-port.ts"
 import { until } from "../support/until.ts"
 import { fleetIs } from "./fleet-health.ts"
-import { describeReal, request, runClient, type RunningCommand, type UsePlayground } from "./harness.ts"
+import { type AnyRealPlayground, describeReal, request, runClient, type RunningCommand } from "./harness.ts"
 import { startLocalServer } from "./local-server.ts"
 import { refusalText } from "./refusal.ts"
 import { children, nothingLeft, parentNames } from "./sessions.ts"
@@ -26,9 +26,9 @@ const noSession = /no local or remote session found with id `none`/
  *
  * @param where what the clusters of the playground are
  */
-export const furtherCommands = (where: string, use: UsePlayground): void =>
+export const furtherCommands = (where: string, use: () => AnyRealPlayground): void =>
   describeReal(`further commands of the real client, ${where}`, ["mirrord", "layerApp"], ({ layerApp, mirrord }) => {
-    const real = use({ topology: "primary-default", agentIdleTtlSecs: 5 })
+    const real = use()
     const users = new Map<string, { readonly home: string; readonly kubeconfig: string }>()
     const commands: Array<RunningCommand> = []
     const closing: Array<() => void> = []

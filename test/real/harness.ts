@@ -11,15 +11,13 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Exit, type FileSystem, Scope } from "effect"
 import { afterAll, beforeAll, expect, type TestOptions } from "vitest"
 import type { EmbeddedCluster } from "../../lab/cluster/embedded-cluster.ts"
-import type { ContainerProgram, ImageRegistry } from "../../lab/cluster/node/container-program.ts"
 import { killProcessesOf } from "../../lab/playground/branches/home-processes.ts"
 import { type Release, startKubernetesPlayground } from "../../lab/playground/kubernetes/kubernetes-playground.ts"
 import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
 import type { RealCluster } from "../../lab/playground/kubernetes/real-cluster.ts"
 import type { LocalCluster, Playground, RunningCluster } from "../../lab/playground/local-cluster.ts"
-import { operatorProgram, startPlayground } from "../../lab/playground/playground.ts"
+import { operatorProgram, type PlaygroundOptions, startPlayground } from "../../lab/playground/playground.ts"
 import { topology, type TopologyName } from "../../lab/playground/topology.ts"
-import type { BranchEngine } from "../../src/domain/resources/chart-switches.ts"
 import { type StartTime, unexpectedCalls } from "../charts/unexpected-calls.ts"
 import type { Need } from "../suites.ts"
 import { describeWith } from "../support/describe-with.ts"
@@ -75,72 +73,53 @@ export interface RealPlaygroundOptions {
   readonly topology: TopologyName
   /** The first of three /16 networks below 127.0.0.0/8; no two playgrounds may share a network at a time. */
   readonly subnet: number
-  readonly agent?: ContainerProgram
-  /** As in `PlaygroundOptions`; on embedded clusters alone. */
-  readonly agentProtocols?: Readonly<Record<string, string>>
-  /** Whether agents speak TLS; they do not unless given. */
-  readonly agentTls?: boolean
-  /** How long an agent waits for another client; the operator's default unless given. */
-  readonly agentIdleTtlSecs?: number
-  /** More images, by name. */
-  readonly images?: ImageRegistry
-  /** Default {@link remoteSessionTimeoutSecs}. */
-  readonly remoteSessionTimeoutSecs?: number
-  /** Replicas of the primary's operator; one unless given. */
-  readonly primaryReplicas?: number
-  /** As in `PlaygroundOptions`. */
-  readonly findsClusters?: boolean
-  /** As in `PlaygroundOptions`. */
-  readonly hasBranches?: boolean
-  /** As in `PlaygroundOptions`; on embedded clusters alone. */
-  readonly branchEngines?: ReadonlyArray<BranchEngine>
-  /** As in `PlaygroundOptions`; on embedded clusters alone. */
-  readonly primaryBranchEngines?: ReadonlyArray<BranchEngine>
   /** Default {@link sessionTtlSecs}. */
   readonly sessionTtlSecs?: number
   /** As in `KubernetesPlaygroundOptions`. Calls are not compared with the chart's rights before `rightsBegin`. */
   readonly release?: Release
   /** Whether to run `helm test`. */
   readonly runsDoctor?: boolean
+}
+
+type EmbeddedSetting =
+  | "agentProtocols"
+  | "branchEngines"
+  | "findsClusters"
+  | "hasBranches"
+  | "images"
+  | "primaryBranchEngines"
+  | "primaryReplicas"
+
+interface EmbeddedOptions extends Omit<RealPlaygroundOptions, "release">, Pick<PlaygroundOptions, EmbeddedSetting> {
+  /** How long an agent waits for another client; the operator's default unless given. */
+  readonly agentIdleTtlSecs?: number
+  /** Default {@link remoteSessionTimeoutSecs}. */
+  readonly remoteSessionTimeoutSecs?: number
   /** Whether members refuse sessions, as policies tell them. */
   readonly refusesSessions?: boolean
 }
 
-/** Starts the playground of a suite that runs on embedded clusters and on real ones; the caller knows its networks. */
-export type UsePlayground = (options: Omit<RealPlaygroundOptions, "subnet">) => AnyRealPlayground
-
-const settings = (options: RealPlaygroundOptions, directory: string) => ({
+const settings = (options: EmbeddedOptions, directory: string) => ({
   topology: topology(options.topology, options.subnet),
   directory,
   sessionTtlSecs: options.sessionTtlSecs ?? sessionTtlSecs,
   remoteSessionTimeoutSecs: options.remoteSessionTimeoutSecs ?? remoteSessionTimeoutSecs,
-  ...(options.agent === undefined ? {} : { agent: options.agent }),
-  ...(options.images === undefined ? {} : { images: options.images }),
-  ...(options.primaryReplicas === undefined ? {} : { primaryReplicas: options.primaryReplicas }),
-  ...(options.findsClusters === undefined ? {} : { findsClusters: options.findsClusters }),
-  ...(options.hasBranches === undefined ? {} : { hasBranches: options.hasBranches }),
   progress: () => Effect.void
 })
-
-const agentEnv = ({ agentIdleTtlSecs }: RealPlaygroundOptions): Readonly<Record<string, string>> =>
-  agentIdleTtlSecs === undefined ? {} : { MIRRORD_AGENT_IDLE_TTL: String(agentIdleTtlSecs) }
 
 /**
  * A playground for the tests of the calling `describe`, with the operator as its image holds it; its processes and
  * files are removed after them.
  */
-export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
+export const usePlayground = ({ agentIdleTtlSecs, ...options }: EmbeddedOptions): RealPlayground =>
   useStarted(options, {
     start: (directory) =>
       Effect.flatMap(Effect.promise(stagedProgram), (braid) =>
         startPlayground({
+          ...options,
           ...settings(options, directory),
           operator: operatorProgram(braid),
-          ...(options.branchEngines === undefined ? {} : { branchEngines: options.branchEngines }),
-          ...(options.primaryBranchEngines === undefined ? {} : { primaryBranchEngines: options.primaryBranchEngines }),
-          agentTls: options.agentTls ?? false,
-          ...(options.agentProtocols === undefined ? {} : { agentProtocols: options.agentProtocols }),
-          agentEnv: agentEnv(options)
+          agentEnv: agentIdleTtlSecs === undefined ? {} : { MIRRORD_AGENT_IDLE_TTL: String(agentIdleTtlSecs) }
         })
       ),
     giveDevelopersRights: ({ apply }) =>
@@ -155,7 +134,6 @@ export const useKubernetesPlayground = (assets: string, options: RealPlaygroundO
         startKubernetesPlayground({
           ...settings(options, directory),
           braid,
-          agentValues: { tls: options.agentTls ?? false, extraEnv: agentEnv(options) },
           programs: programsIn(assets),
           ...(options.release === undefined ? {} : { release: options.release })
         })
@@ -172,12 +150,11 @@ interface Start<Cluster extends LocalCluster> {
 
 const useStarted = <Cluster extends LocalCluster>(
   {
-    agentTls: hasAgentTls = false,
     hasBranches = false,
     refusesSessions = false,
     release,
     runsDoctor = false
-  }: RealPlaygroundOptions,
+  }: EmbeddedOptions & Pick<RealPlaygroundOptions, "release">,
   { giveDevelopersRights, start }: Start<Cluster>
 ): RealPlayground<Cluster> => {
   let directory = ""
@@ -218,7 +195,6 @@ const useStarted = <Cluster extends LocalCluster>(
             until: rightsEnded,
             starts,
             runsDoctor,
-            hasAgentTls,
             hasBranches,
             refusesSessions
           })

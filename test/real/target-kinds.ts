@@ -9,7 +9,7 @@ import { until } from "../support/until.ts"
 import { applyObjects } from "./cluster-writes.ts"
 import { podDoors } from "./disturbances.ts"
 import { fleetIs } from "./fleet-health.ts"
-import { describeReal, request, runClient, type RunningCommand, type UsePlayground } from "./harness.ts"
+import { describeReal, request, runClient, type RunningCommand, type RealPlayground } from "./harness.ts"
 import { singleUser } from "./single-user.ts"
 
 const workloads = ["cluster-a", "cluster-b", "cluster-c"] as const
@@ -81,10 +81,9 @@ const manifests = (cluster: string) => {
   }
 }
 
-/** `where`: the kind of clusters, for the names of the tests. A suite after this one looks whether anything is left. */
-export const targetKinds = (where: string, use: UsePlayground): void =>
-  describeReal(`targets of every kind, ${where}`, ["mirrord", "layerApp"], ({ layerApp, mirrord }) => {
-    const real = use({ topology: "three-workloads" })
+/** A suite after this one looks whether anything is left. */
+export const targetKinds = (real: RealPlayground): void =>
+  describeReal("targets of every kind", ["mirrord", "layerApp"], ({ layerApp, mirrord }) => {
     const running: Array<RunningCommand> = []
     let alone = ""
     beforeAll(async () => {

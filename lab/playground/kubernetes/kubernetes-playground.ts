@@ -8,7 +8,7 @@ import { encodeBase64Text } from "../../../src/domain/fleet/credentials/base64.t
 import { agentProgram } from "../../agent/agent-command.ts"
 import { createAuthority } from "../../cluster/http/pki.ts"
 import type { ServiceEntryError } from "../../cluster/network/service-entry.ts"
-import type { ContainerProgram, ImageRegistry } from "../../cluster/node/container-program.ts"
+import type { ImageRegistry } from "../../cluster/node/container-program.ts"
 import type { KubeletError } from "../../cluster/node/kubelet.ts"
 import { demoApp } from "../demo-app.ts"
 import type { Playground } from "../local-cluster.ts"
@@ -40,22 +40,10 @@ export interface KubernetesPlaygroundOptions {
   readonly directory: string
   readonly sessionTtlSecs: number
   readonly remoteSessionTimeoutSecs: number
-  /** Replicas of the primary's operator; one unless given. */
-  readonly primaryReplicas?: number
-  /** As in `PlaygroundOptions`. */
-  readonly findsClusters?: boolean
-  /** As in `PlaygroundOptions`. */
-  readonly hasBranches?: boolean
   /** The file of the operator's program; its sources unless given. */
   readonly braid?: string
   /** Another release to begin with: its chart, and its operator's program for images of its version. */
   readonly release?: Release
-  /** The program that runs as the agent; the reference agent unless given. */
-  readonly agent?: ContainerProgram
-  /** More values of the chart's `agent`; none unless given. */
-  readonly agentValues?: object
-  /** More images of the clusters' nodes, by name; none unless given. */
-  readonly images?: ImageRegistry
   /** Called for each step. */
   readonly progress: (step: string) => Effect.Effect<void>
 }
@@ -68,28 +56,29 @@ interface Started {
 /** The images that a node knows. */
 const imagesOf = (
   { subnet }: PlaygroundCluster,
-  { agent = agentProgram, braid = braidSources, images: more = new Map(), release }: KubernetesPlaygroundOptions
+  { braid = braidSources, release }: KubernetesPlaygroundOptions
 ): ImageRegistry => {
   const operator = braidImage(subnet, (image) =>
     release !== undefined && image.endsWith(`:${release.version}`) ? release.braid : braid
   )
-  return new Map([...more, [operatorImage, operator], [images.agent, agent], [images.demo, demoApp]])
+  return new Map([
+    [operatorImage, operator],
+    [images.agent, agentProgram],
+    [images.demo, demoApp]
+  ])
 }
 
 /** Values of every cluster. A role in the workload's namespace lets tests use developers without any other rights. */
-const defaultValues = ({ agentValues = {} }: KubernetesPlaygroundOptions): object => ({
-  agent: { ...agentValues, image: images.agent },
-  roleNamespaces: [workloadNamespace]
-})
+const defaultValues = { agent: { image: images.agent }, roleNamespaces: [workloadNamespace] }
 
 /** The primary's user in members that know it by a certificate. */
 export const primaryUser = "primary.mirrord.example"
 /** One member knows the primary by a certificate, the others by a token. */
 const knowsByCertificate = ({ name }: PlaygroundCluster): boolean => name === "cluster-b"
 
-const memberValues = (options: KubernetesPlaygroundOptions, member: PlaygroundCluster): object => ({
-  ...defaultValues(options),
-  operator: { port: operatorPort, multiClusterMember: true, pgBranching: options.hasBranches === true },
+const memberValues = (member: PlaygroundCluster): object => ({
+  ...defaultValues,
+  operator: { port: operatorPort, multiClusterMember: true },
   ...(knowsByCertificate(member)
     ? { rbac: { memberSubjects: [{ kind: "User", name: primaryUser, apiGroup: "rbac.authorization.k8s.io" }] } }
     : {})
@@ -146,12 +135,10 @@ const primaryValues = (
       )
     )
     return {
-      ...defaultValues(options),
+      ...defaultValues,
       tls,
       operator: {
         port: operatorPort,
-        replicas: options.primaryReplicas ?? 1,
-        pgBranching: options.hasBranches === true,
         multiCluster: {
           enabled: true,
           clusterName: description.name,
@@ -159,8 +146,7 @@ const primaryValues = (
           managementOnly: topology.managementOnly,
           remoteSessionTimeoutSecs,
           sessionTtlSecs,
-          clusters: Object.fromEntries(clusters),
-          providers: options.findsClusters === true ? ["kubeconfigSecrets"] : []
+          clusters: Object.fromEntries(clusters)
         }
       }
     }
@@ -204,8 +190,7 @@ export const startKubernetesPlayground = (
     const members = started.filter(({ description }) => !description.isPrimary)
     yield* Effect.forEach(
       members,
-      ({ cluster, description }) =>
-        installChart(programs, cluster, memberValues(options, description), options.release),
+      ({ cluster, description }) => installChart(programs, cluster, memberValues(description), options.release),
       { concurrency: "unbounded" }
     )
     const primary = started.find(({ description }) => description.isPrimary)
