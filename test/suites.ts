@@ -31,7 +31,10 @@ export interface Suite {
   readonly needs: ReadonlyArray<Need>
   /** The mistake that no other suite finds. */
   readonly finds: string
-  /** Whether only `npm run test:long` runs the suite, because another one of each landing proves the same behaviour. */
+  /**
+   * Whether only `npm run test:long` runs the suite: another one of each landing proves the same behaviour, or it takes
+   * a quarter of an hour.
+   */
   readonly long?: true
 }
 
@@ -153,6 +156,7 @@ export const suites = {
   },
   "node/pods": {
     needs: [...clientOnKubernetes, "mirrord-agent", "node"],
+    long: true,
     finds: "a pod's shape, or a disruption, ends a session on a real node, or leaves something behind"
   },
   "node/sessions": {
