@@ -102,7 +102,7 @@ export const startMysqlSource = async (
   const script = `${engine.install} && printf %s "$FIRST" > "$DATA.sql" && exec ${engine.server} --no-defaults \
     --datadir="$DATA" --bind-address=${address} --port=3306 --socket="$DATA.sock" --pid-file="$DATA.pid" \
     --skip-log-bin --skip-name-resolve --init-file="$DATA.sql" ${own}`
-  const env = { DATA: data, FIRST: first.map((statement) => `${statement};\n`).join("") }
+  const env = { DATA: data, TMPDIR: folder, FIRST: first.map((statement) => `${statement};\n`).join("") }
   return started(engine, { command: ["sh", "-c", script], env }, { address, password })
 }
 

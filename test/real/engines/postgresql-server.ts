@@ -87,10 +87,15 @@ export const serveBranch = async (
   }
 }
 
-/** The two folders of the pod's containers. */
-export const podFolders = (folder: string): Readonly<Record<"DATA" | "STAGING", string>> => {
-  const [data, staging] = [join(folder, "branch"), join(folder, "s")]
-  mkdirSync(staging, { recursive: true })
-  if (nobody.uid !== undefined) chownSync(staging, nobody.uid, nobody.gid)
-  return { DATA: data, STAGING: staging }
+/**
+ * The two folders of the pod's containers, and one for temporary files: a server of MariaDB that starts deletes those
+ * of all others, which in a pod are none.
+ */
+export const podFolders = (folder: string): Readonly<Record<"DATA" | "STAGING" | "TMPDIR", string>> => {
+  const [staging, temporary] = [join(folder, "s"), join(folder, "t")]
+  for (const path of [staging, temporary]) {
+    mkdirSync(path, { recursive: true })
+    if (nobody.uid !== undefined) chownSync(path, nobody.uid, nobody.gid)
+  }
+  return { DATA: join(folder, "branch"), STAGING: staging, TMPDIR: temporary }
 }
