@@ -6,20 +6,22 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { Agent, request } from "node:http"
+import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { setTimeout as pause } from "node:timers/promises"
 import { Effect, Exit, Logger, Scope } from "effect"
 import { jobs } from "../../lab/cluster/store/resource-refs.ts"
-import { killProcessesOf } from "../../lab/playground/branches/home-processes.ts"
+import { killProcessesOf, processesWith } from "../../lab/playground/branches/home-processes.ts"
 import { installChart } from "../../lab/playground/kubernetes/helm-release.ts"
 import { findPrograms, isMissing } from "../../lab/playground/kubernetes/programs.ts"
 import { workloadTarget } from "../../lab/playground/manifests.ts"
-import { findNode } from "../../lab/playground/node/node-files.ts"
+import { findNode, nodeImages } from "../../lab/playground/node/node-files.ts"
 import { type NodePlayground, startNodePlayground } from "../../lab/playground/node/node-playground.ts"
 import { waitForClusters } from "../../lab/playground/readiness.ts"
 import { topology } from "../../lab/playground/topology.ts"
+import { freePort } from "../support/free-port.ts"
 import { median, spread } from "./spread.ts"
 
 /** A way to a session. */
@@ -61,18 +63,53 @@ class Figures {
   }
 }
 
-/** A running layer-app, whose lines have the times at which they came, in ms since its start. */
+/** The port at which the Service `bulk` sends {@link bulkBytes} to everybody who connects. */
+const bulkPort = 9000
+const bulkBytes = 64 * 1024 * 1024
+/** Each is an open, two reads and a close. */
+const smallFiles = 2_500
+
+/** A server for outgoing connections, in the image of the demo workload. */
+const bulkServer = `require("node:net").createServer((socket) => {
+  socket.on("error", () => {})
+  socket.end(Buffer.alloc(${bulkBytes}))
+}).listen(${bulkPort})`
+
+const bulkObjects = (): string => {
+  const labels = { app: "bulk" }
+  const command = ["/nodejs/bin/node", "-e", bulkServer]
+  const template = { metadata: { labels }, spec: { containers: [{ name: "bulk", image: nodeImages.demo, command }] } }
+  return [
+    {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "bulk" },
+      spec: { selector: { matchLabels: labels }, template }
+    },
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "bulk" },
+      spec: { selector: labels, ports: [{ port: bulkPort }] }
+    }
+  ]
+    .map((object) => JSON.stringify(object))
+    .join("\n---\n")
+}
+
+/** A running command of the client, whose lines have the times at which they came, in ms since its start. */
 class App {
   readonly child: ChildProcess
   readonly #seen = new Map<string, number>()
   readonly #began = performance.now()
   #said = ""
 
-  constructor(way: Way, home: string, actions: ReadonlyArray<string>) {
+  /** `command`: of the client, and its own arguments. */
+  constructor(way: Way, home: string, [command = "", ...rest]: ReadonlyArray<string>) {
     mkdirSync(join(home, "tmp/mirrord"), { recursive: true })
     const config = join(home, "mirrord.json")
     writeFileSync(config, JSON.stringify(way.settings))
-    const args = ["exec", "--target", workloadTarget, "-f", config, "--", variable("LAYER_APP_BIN"), ...actions]
+    const args = [command, "--target", workloadTarget, "-f", config, ...rest]
     this.child = spawn(variable("MIRRORD_BIN"), args, {
       cwd: home,
       detached: true,
@@ -114,6 +151,11 @@ class App {
     killProcessesOf(home)
   }
 }
+
+const layerApp = (...actions: ReadonlyArray<string>): ReadonlyArray<string> => [
+  ...["exec", "--", variable("LAYER_APP_BIN")],
+  ...actions
+]
 
 /** One request; the result is the answer's text. */
 const ask = (url: string, agent: Agent, bytes = 0): Promise<string> =>
@@ -170,17 +212,25 @@ const measureRequests = async (figures: Figures, way: string, url: string, isSho
   agent.destroy()
 }
 
-/** One session from its start to the end of all that it made; `agents`: how many are left. */
+interface Surroundings {
+  readonly entry: string
+  /** A new home folder for the client. */
+  readonly home: () => string
+  readonly isShort: boolean
+  /** How many agents are left. */
+  readonly agents: () => number
+}
+
+/** One session from its start to the end of all that it made. */
 const measureSession = async (
   figures: Figures,
   way: Way,
-  { entry, home, isShort }: { readonly entry: string; readonly home: () => string; readonly isShort: boolean },
-  agents: () => number
+  { agents, entry, home, isShort }: Surroundings
 ): Promise<void> => {
   while (agents() > 0) await pause(50)
   const own = home()
   const actions = ["--env", "CLUSTER", "--resolve", "myapp", "--connect", "myapp:7000", "--read", "/nodejs/bin/node"]
-  const app = new App(way, own, [...actions, "--steal", "80"])
+  const app = new App(way, own, layerApp(...actions, "--steal", "80"))
   try {
     const started = await app.at("session")
     figures.add("start until the program runs, no agent there, ms", way.name, started)
@@ -200,7 +250,7 @@ const measureSession = async (
     await measureRequests(figures, way.name, entry, isShort)
     if (way.sharesAgents) {
       const other = home()
-      const second = new App(way, other, ["--env", "CLUSTER"])
+      const second = new App(way, other, layerApp("--env", "CLUSTER"))
       try {
         figures.add("start until the program runs, an agent is there, ms", way.name, await second.at("session"))
       } finally {
@@ -213,6 +263,50 @@ const measureSession = async (
   const killed = performance.now()
   await answeredBy(entry, "hello")
   figures.add("the client is killed, until the pod answers, ms", way.name, performance.now() - killed)
+}
+
+/** All that `bulk` sends through a port of this machine, once that is open. */
+const receiveBulk = async (port: number): Promise<void> => {
+  for (;;) {
+    const received = await new Promise<number>((resolve) => {
+      let bytes = 0
+      const socket = connect(port, "127.0.0.1")
+      socket.on("data", ({ length }) => (bytes += length))
+      socket.on("error", () => undefined).on("close", () => resolve(bytes))
+    })
+    if (received === bulkBytes) return
+    if (received > 0) throw new Error(`${received} of ${bulkBytes} bytes came`)
+    await pause(20)
+  }
+}
+
+/** Small files and a stream, in sessions of their own, which end with their programs. */
+const measureStreams = async (figures: Figures, way: Way, { agents, home }: Surroundings): Promise<void> => {
+  const measure = async (args: ReadonlyArray<string>, use: (app: App) => Promise<void>): Promise<void> => {
+    while (agents() > 0) await pause(50)
+    const own = home()
+    const app = new App(way, own, args)
+    try {
+      await use(app)
+      app.child.kill("SIGINT")
+      // The client's internal proxy ends a session; one that is left waits a minute for its client.
+      while (processesWith("HOME", own).length > 0) await pause(50)
+    } finally {
+      app.kill(own)
+    }
+  }
+  const reads = Array.from({ length: smallFiles }, () => ["--read", "/etc/hostname"]).flat()
+  await measure(layerApp("--env", "CLUSTER", ...reads, "--resolve", "myapp"), async (app) => {
+    const began = await app.at("env")
+    figures.add(`${4 * smallFiles} calls for small files, ms`, way.name, (await app.at("resolve")) - began)
+  })
+  const port = await freePort()
+  await measure(["port-forward", "-L", `${port}:bulk:${bulkPort}`], async () => {
+    await receiveBulk(port)
+    const began = performance.now()
+    await receiveBulk(port)
+    figures.add("64 MiB of an outgoing connection, ms", way.name, performance.now() - began)
+  })
 }
 
 const startFleet = (directory: string): Effect.Effect<NodePlayground, { readonly message: string }, Scope.Scope> =>
@@ -233,6 +327,8 @@ const startFleet = (directory: string): Effect.Effect<NodePlayground, { readonly
     const values = { agent: { extraEnv: { MIRRORD_AGENT_IDLE_TTL: "2" } } }
     for (const { cluster } of playground.clusters)
       yield* installChart(programs, cluster, values, { flags: ["--reuse-values", "--wait"] })
+    for (const { cluster: each, description } of playground.clusters)
+      if (description.isDefault) yield* Effect.promise(() => each.plane.apply(bulkObjects()))
     yield* waitForClusters(playground.clusters, playground.primary.cluster, () => Effect.void)
     return playground
   })
@@ -265,9 +361,15 @@ export async function* session(isShort: boolean): AsyncIterable<string> {
         store.list(jobs, {}).items.filter(({ metadata }) => metadata.name?.startsWith("mirrord-agent-"))
       ).length
     const home = (): string => join(directory, `home-${homes++}`)
+    const surroundings = { agents, entry, home, isShort }
     const figures = new Figures()
-    for (let round = 0; round < (isShort ? 3 : 7); round++) {
-      for (const way of ways) await measureSession(figures, way, { entry, home, isShort }, agents)
+    const rounds = isShort ? 3 : 7
+    for (let round = 1; round <= rounds; round++) {
+      yield `round ${round} of ${rounds}`
+      for (const way of ways) {
+        await measureSession(figures, way, surroundings)
+        await measureStreams(figures, way, surroundings)
+      }
       await measureRequests(figures, "the pod itself", entry, isShort)
     }
     yield* figures.lines()
