@@ -7,6 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
+import { image } from "../../../scripts/image.mjs"
 
 /** The generator's members listen on the ports behind this port, the relays on those ten above. */
 const firstPort = 14_100
@@ -179,7 +180,7 @@ export const relaysOf = (workshop: Workshop): ReadonlyArray<Relay> => {
   const node = process.execPath
   if (!workshop.isTls) add("ws-relay", (at) => [node, wsRelay, String(at), defaultAddress])
   const product = (kind: string) => (at: number) => [
-    ...[node, "--expose-gc", "--max-semi-space-size=2", productRelay, kind, String(at)],
+    ...[node, "--expose-gc", ...image.options, productRelay, kind, String(at)],
     ...memberAddresses
   ]
   add("ours", product("cluster"), { isRouter: true })
