@@ -13,6 +13,12 @@ export interface FrameChannel {
    * afterwards.
    */
   readonly send: (bytes: Uint8Array) => void
+  /**
+   * Lets the other side's network know at once that what it sent has come, though no message answers it. A client whose
+   * socket collects small writes (Nagle's algorithm) sends the next one only then, and a network that has nothing to
+   * send says so 40 ms later.
+   */
+  readonly acknowledge?: () => void
   /** Bytes queued and not yet taken by the network. */
   readonly queuedBytes: () => number
   /**

@@ -67,7 +67,7 @@ class Figures {
 const bulkPort = 9000
 const bulkBytes = 64 * 1024 * 1024
 /** Each is an open, two reads and a close. */
-const smallFiles = 2_500
+const smallFiles = 250
 
 /** A server for outgoing connections, in the image of the demo workload. */
 const bulkServer = `require("node:net").createServer((socket) => {

@@ -3,6 +3,8 @@ import { deliver, type FrameChannel, type FrameHandlers } from "../../src/ports/
 /** A {@link FrameChannel} whose other end is the test. */
 export interface FakeChannel extends FrameChannel {
   readonly sent: Array<Uint8Array>
+  /** How often what came was acknowledged. */
+  readonly acknowledged: () => number
   readonly isClosed: () => boolean
   readonly isPaused: () => boolean
   /** Something arrives. */
@@ -24,10 +26,12 @@ export interface FakeChannel extends FrameChannel {
 export const fakeChannel = (): FakeChannel => {
   const sent: Array<Uint8Array> = []
   let handlers: FrameHandlers | undefined
-  let [closed, doesWaitForRoom, paused, queued, passed] = [false, false, false, 0, 0]
+  let [acknowledged, closed, doesWaitForRoom, paused, queued, passed] = [0, false, false, false, 0, 0]
   return {
     sent,
     send: (bytes) => void sent.push(bytes),
+    acknowledge: () => void acknowledged++,
+    acknowledged: () => acknowledged,
     queuedBytes: () => queued,
     pause: () => {
       paused = true

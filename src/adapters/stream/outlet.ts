@@ -24,10 +24,18 @@ const shortUntil = 160
 /** Bytes from which on a piece is written where it lies instead of being copied. */
 const inPlaceFrom = 8 * 1024
 
+/** A frame that begins a binary message and holds nothing of it. */
+const emptyBeginning = Uint8Array.of(opcode.binary, 0)
+
+/** First byte of a frame that ends a message which has begun before. */
+const lastPart = Uint8Array.of(final | opcode.continuation)
+
 export class Outlet {
   readonly format: Format
   readonly #out: OutBuffer
   #isOpen = true
+  /** Whether the next message has begun already, by an empty frame. */
+  #hasBegun = false
 
   /** `emptied`: as for {@link OutBuffer}. */
   constructor(socket: Duplex, format: Format, emptied: (wasFull: boolean) => void) {
@@ -51,14 +59,30 @@ export class Outlet {
     }
   }
 
+  /**
+   * Begins the next message by an empty frame, unless bytes are on their way already: whatever it gets, the other
+   * side's network learns by it that what it sent has come. A message may have several frames, so its reader sees
+   * nothing of this. Only a server does it: a reader of ours gives a message that has begun a minute
+   * (unfinished-watch.ts).
+   */
+  begin(): void {
+    if (!this.#isOpen || this.#hasBegun || this.format !== "plain" || this.queued > 0) return
+    this.#hasBegun = true
+    this.#out.append(emptyBeginning, 0, emptyBeginning.length, 0)
+  }
+
   /** Sends a control frame. */
   control(code: number, payload: Uint8Array): void {
     if (this.#isOpen && this.format !== "raw") this.#frame(final | code, payload)
   }
 
-  /** Passes on messages that stand in this outlet's format already, header and all. */
+  /** Passes on messages that stand in this outlet's format already, header and all. Each is one frame. */
   run(bytes: Uint8Array, from: number, until: number): void {
-    if (this.#isOpen) this.#pass(bytes, from, until, 0)
+    if (!this.#isOpen) return
+    if (!this.#hasBegun) return this.#pass(bytes, from, until, 0)
+    this.#hasBegun = false
+    this.#out.append(lastPart, 0, lastPart.length, 0)
+    this.#pass(bytes, from + 1, until, 0)
   }
 
   /** Passes on a message in this outlet's format, and with its new id. */
@@ -109,13 +133,21 @@ export class Outlet {
   }
 
   /** Begins a frame and gives its mask: the wanted one if that is not 0. */
-  #header(first: number, length: number, wanted: number): number {
+  #header(wantedFirst: number, length: number, wanted: number): number {
     if (this.format === "raw") return 0
+    const first = this.#hasBegun ? this.#goesOn(wantedFirst) : wantedFirst
     const isMasked = this.format === "masked"
     const key = isMasked ? wanted || nextMaskKey() : 0
     const into = this.#out.room(maxHeader)
     this.#out.filled(writeHeader(into, this.#out.at, length, { first, isMasked, key }))
     return key
+  }
+
+  /** The first byte of a frame behind {@link begin}. Control frames may stand between those of a message. */
+  #goesOn(first: number): number {
+    if ((first & 15) !== opcode.binary) return first
+    this.#hasBegun = false
+    return (first & final) | opcode.continuation
   }
 
   /** `key`: what is to be changed in the mask, as of the byte at `from`. */

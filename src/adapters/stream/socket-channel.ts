@@ -104,6 +104,8 @@ export abstract class SocketChannel implements FrameChannel {
 
   readonly send = (bytes: Uint8Array): void => this.outlet.send(bytes)
 
+  readonly acknowledge = (): void => this.outlet.begin()
+
   readonly queuedBytes = (): number => this.outlet.queued
 
   readonly pause = (): void => {

@@ -14,6 +14,7 @@ import type { ClientRowKey, DaemonRowKey } from "../../domain/protocol/peek.ts"
 import type { ResponseError } from "../../domain/protocol/response-error.ts"
 import { clientVersion } from "../../domain/relay/handshake.ts"
 import { lockFromClient, lockToClient } from "../../domain/relay/port-locks.ts"
+import { unansweredRows } from "../../domain/relay/table.ts"
 import { readableError } from "../../domain/relay/versions.ts"
 import { heardNoPing, heardPing } from "../../domain/sessions/client-pulse.ts"
 import { type ClientConnection, elapsed } from "./client-connection.ts"
@@ -26,6 +27,7 @@ export const messageFilters = (connection: ClientConnection): ReadonlyArray<Mess
     firstByte,
     // Each message is a sign of life, also one that goes no further.
     clientPulse(connection),
+    connection.options.isUser ? acknowledgement(connection) : undefined,
     // A subscription that a policy forbids must not claim its port, and watchers see only what is allowed.
     policies(connection, Policing.of(limits?.policies.policies ?? [])),
     // Hears the requests for variables as the agent gets them: policies have hidden variables from them.
@@ -43,6 +45,20 @@ const clientPulse = (connection: ClientConnection): MessageFilter => ({
     hear: (_, row) => {
       const now = elapsed(connection.clock)
       connection.pulse = row === "Ping" ? heardPing(connection.pulse, now) : heardNoPing(connection.pulse, now)
+      return pass
+    }
+  }
+})
+
+/**
+ * Acknowledges messages that have no answer: the client's socket would hold back what it sends behind them for 40 ms.
+ * The link of a primary holds nothing back.
+ */
+const acknowledgement = ({ options: { client } }: ClientConnection): MessageFilter => ({
+  fromClient: {
+    rows: unansweredRows,
+    hear: () => {
+      client.acknowledge?.()
       return pass
     }
   }

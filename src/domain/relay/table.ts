@@ -521,3 +521,10 @@ export const neverUnread: ReadonlySet<string> = new Set(["Tcp", "TcpSteal"])
  * The outermost variant of a message with an unknown variant; its index on the wire, if it is itself the unknown one.
  */
 export const outermost = (error: ProtocolError): string => error.path.split(".")[1] ?? ""
+
+/** Rows of messages that have no answer, and behind which a client sends others at once. */
+export const unansweredRows: ReadonlySet<ClientRowKey | undefined> = new Set<ClientRowKey>([
+  "FileRequest.Close",
+  "FileRequest.CloseDir",
+  "TcpSteal.HttpResponseChunked.Start"
+])

@@ -35,8 +35,13 @@ const cut = (bytes: Buffer): ReadonlyArray<Buffer> => {
 const unframed = (isMasked: boolean, bytes: Buffer): ReadonlyArray<Buffer> => {
   const { frames, rest } = decodeFrames(bytes)
   expect(rest).toHaveLength(0)
-  for (const frame of frames) expect(frame).toMatchObject({ fin: true, rsv: 0, opcode: 2, isMasked })
-  return frames.map(({ payload }) => payload)
+  let hasBegun = false
+  for (const { fin, payload, ...frame } of frames) {
+    expect(frame).toEqual({ rsv: 0, opcode: hasBegun ? 0 : 2, isMasked })
+    hasBegun = !fin
+    if (hasBegun) expect([isMasked, payload.length]).toEqual([false, 0])
+  }
+  return frames.flatMap(({ fin, payload }) => (fin ? [payload] : []))
 }
 
 const kinds: ReadonlyArray<Kind> = [
@@ -122,6 +127,8 @@ const story = fc.record({
   key: fc.uint8Array({ minLength: 4, maxLength: 4 }),
   /** Whether the targets do not take anything at first. */
   stalls: fc.boolean(),
+  /** Whether the targets acknowledge whenever they may. */
+  acknowledges: fc.boolean(),
   cuts
 })
 type Story = typeof story extends fc.Arbitrary<infer S> ? S : never
@@ -202,6 +209,7 @@ const play = async (from: Kind, to: Kind, given: Story): Promise<void> => {
     socket.push(Buffer.from(wire.subarray(at, at + size * (wire.length > 20_000 ? 50 : 1))))
     at += size * (wire.length > 20_000 ? 50 : 1)
     if (index % 3 === 0) await turns(1)
+    if (given.acknowledges) for (const target of targets) target.acknowledge?.()
     if (index % 7 === 0) a.flow()
   }
   for (const target of [a, b]) target.flow()

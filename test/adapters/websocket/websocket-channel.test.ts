@@ -1,5 +1,6 @@
 import { once } from "node:events"
 import http from "node:http"
+import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { afterEach, describe, expect, it } from "vitest"
 import WebSocket from "ws"
@@ -55,6 +56,12 @@ const listen = (channel: FrameChannel) => {
   return { events, until }
 }
 
+/** Bytes that a client's socket has read. */
+const bytesOf = (client: WebSocket): number => {
+  const { _socket: socket } = client as unknown as { readonly _socket: Socket }
+  return socket.bytesRead
+}
+
 const frames = (client: WebSocket) => {
   const seen: Array<string> = []
   client.on("message", (data: Buffer, isBinary: boolean) =>
@@ -67,6 +74,35 @@ const frames = (client: WebSocket) => {
 }
 
 describe("a channel over a WebSocket", () => {
+  it("acknowledges by bytes that are no message, behind which every frame is read as before", async () => {
+    const { channel, client, server } = await pair()
+    listen(channel)
+    const seen = frames(client)
+    const acknowledge = async (): Promise<void> => {
+      const before = bytesOf(client)
+      channel.acknowledge?.()
+      channel.acknowledge?.()
+      await untilTrue("the acknowledgement", () => bytesOf(client) > before)
+    }
+    await acknowledge()
+    client.ping()
+    await untilTrue("the pong", () => seen.includes("pong"))
+    channel.send(Buffer.from("one"))
+    channel.acknowledge?.()
+    channel.send(Buffer.from("two"))
+    await untilTrue("both messages", () => seen.length === 3)
+    await acknowledge()
+    const large = Buffer.alloc(17 * 1024 * 1024, "x")
+    channel.send(large)
+    await untilTrue("the large message", () => seen.length === 4)
+    expect(seen).toEqual(["pong", "binary one", "binary two", `binary ${large.toString()}`])
+    await acknowledge()
+    channel.close()
+    channel.acknowledge?.()
+    await untilTrue("the end", () => seen.at(-1) === "close 1000")
+    expect(server.writableLength).toBe(0)
+  })
+
   it("carries binary messages both ways in order, also when many are sent in one turn", async () => {
     const { channel, client } = await pair()
     const heard = listen(channel)

@@ -9,6 +9,7 @@ import { EnvironmentAnswers } from "../../../src/domain/branches/environment-ans
 import { environmentPlan } from "../../../src/domain/branches/environment-plan.ts"
 import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import type { FileRequest } from "../../../src/domain/protocol/file-messages.ts"
 import { pass } from "../../../src/domain/protocol/message-filter.ts"
 import { peekClient, peekDaemon } from "../../../src/domain/protocol/peek.ts"
 import { memberName } from "../../../src/domain/relay/member.ts"
@@ -109,6 +110,18 @@ const scene = (
   })
 
 describe("the shell around the router", () => {
+  for (const isUser of [true, false])
+    it.effect(`acknowledges what has no answer to ${isUser ? "a user" : "nobody but users"}`, function* () {
+      const { client, first } = yield* scene({ isUser })
+      const ask = (value: FileRequest): void => client.receive(say({ _tag: "FileRequest", value }))
+      ask({ _tag: "Read", value: { remoteFd: 0n, bufferSize: 5n } })
+      assert.strictEqual(client.acknowledged(), 0)
+      ask({ _tag: "Close", value: { fd: 0n } })
+      ask({ _tag: "CloseDir", value: { remoteFd: 0n } })
+      assert.strictEqual(client.acknowledged(), isUser ? 2 : 0)
+      assert.deepEqual(tagsToMember(first).slice(-3), ["FileRequest", "FileRequest", "FileRequest"])
+    })
+
   it.effect("tells of a member's refusals, but not of any number of them", function* () {
     let refusals = 0
     const { client, second } = yield* scene({ canRedial: () => false, refusal: () => `refused ${++refusals}` })
