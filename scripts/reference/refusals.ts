@@ -16,7 +16,7 @@ const makesRefusals = /api\/status\.ts"|"\.\/(?:failure-)?status\.ts"|class ApiE
 
 /** The rooms and files that speak to a user: of one session, or of a branch of a database in its status. */
 const tellingRooms = new RegExp(
-  "^(?:domain/(?:agents|targets|sessions|policies|relay|copies)/|domain/pod-problem|" +
+  "^(?:domain/(?:agents|targets|sessions|policies|relay|copies)/|domain/(?:pod-problem|regex|rust-pattern)|" +
     "domain/(?:resources/session-failure|protocol/answer-order)|" +
     "domain/branches/(?:branch-(?:address|admission|bounds|credentials|image|plan|pod-state|request)|" +
     "connection-source|environment-|kept-branch|source-|migrations/(?:migration-plan|archive-mark))|" +

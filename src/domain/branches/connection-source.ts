@@ -8,7 +8,7 @@
 import * as Result from "effect/Result"
 import { quoted } from "../clean-text.ts"
 import { asString, isObject } from "../json.ts"
-import { compileSpanFinder, type FindSpan } from "../policies/regex.ts"
+import { compileSpanFinder, type FindSpan } from "../regex.ts"
 import type { ConnectionSource } from "../resources/branches/branch-shapes.ts"
 
 /** A part of a variable's value, as the user writes it and as it is found. */

@@ -7,8 +7,8 @@
 
 import type { FileRequest, FileResponse } from "../protocol/file-messages.ts"
 import type { ResponseError } from "../protocol/response-error.ts"
+import { type Effort, newEffort, type Regex } from "../regex.ts"
 import type { PolicyRules } from "./policy-rules.ts"
-import { type Effort, newEffort, type Regex } from "./regex.ts"
 
 /** The longest path that the system opens, in bytes; counted in UTF-16 code units here, which are never more. */
 export const maxPath = 4_096

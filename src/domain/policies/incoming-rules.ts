@@ -6,8 +6,8 @@
 
 import { quoted } from "../clean-text.ts"
 import type { HttpFilter, StealType } from "../protocol/http-filter-messages.ts"
+import { type Effort, newEffort, type Regex } from "../regex.ts"
 import type { PolicyRules } from "./policy-rules.ts"
-import { type Effort, newEffort, type Regex } from "./regex.ts"
 
 /** Something that a policy forbids. The reason is a part of a sentence for the user. */
 export interface Forbidden {

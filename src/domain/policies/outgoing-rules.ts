@@ -6,10 +6,10 @@
 
 import { parseIp } from "../protocol/ip-address.ts"
 import type { SocketAddress } from "../protocol/network-messages.ts"
+import { type Effort, newEffort } from "../regex.ts"
 import type { Forbidden } from "./incoming-rules.ts"
 import { loopbackOf, mayReach, reachedAddress, reachesOnly } from "./network-block.ts"
 import type { OutgoingRule, PolicyRules } from "./policy-rules.ts"
-import { type Effort, newEffort } from "./regex.ts"
 
 export type OutgoingProtocol = "TCP" | "UDP" | "Seqpacket"
 

@@ -7,10 +7,10 @@
 
 import * as Result from "effect/Result"
 import { quoted } from "../clean-text.ts"
+import { compileRegex, type Regex } from "../regex.ts"
 import type { Policy } from "../resources/policies/mirrord-policies.ts"
 import { type Network, type NetworkBlock, parseNetworkBlock } from "./network-block.ts"
 import { bounded, checkFields, type KnownFields, readRules, readTarget, refuse, short } from "./readable-rules.ts"
-import { compileRegex, type Regex } from "./regex.ts"
 import type { TargetPattern } from "./target-pattern.ts"
 
 /** The most steps that the regular expressions of one policy have together: some MB of memory. */

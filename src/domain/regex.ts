@@ -7,7 +7,7 @@
 
 import * as Result from "effect/Result"
 import { RE2JS, RE2JSException, RE2Set } from "re2js"
-import { cleanText, quoted, textLimits } from "../clean-text.ts"
+import { cleanText, quoted, textLimits } from "./clean-text.ts"
 import { PatternProblem, re2Pattern } from "./rust-pattern.ts"
 
 /** The longest pattern, in UTF-16 code units, and the most steps that it may have once repetitions are written out. */
