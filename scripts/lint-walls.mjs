@@ -63,6 +63,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
   "src/domain/fleet/sharding": inDomain("fleet", "leadership", "sessions"),
   "src/domain/copies": inDomain("resources", "targets", "fleet", "sessions"),
   "src/domain/branches": inDomain("resources", "protocol", "targets", "agents", "fleet", "policies", "sessions"),
+  "src/domain/queues": inDomain("resources", "targets"),
   "src/domain/events": inDomain("resources", "fleet", "sessions", "branches"),
   "src/domain/metrics": inDomain("resources", "sessions"),
   "src/domain/commands": inDomain(
@@ -170,6 +171,7 @@ export const holds = /** @type {Readonly<Record<string, string>>} */ ({
   "src/domain/fleet/sharding": "which replica owns which member, and the reports on members",
   "src/domain/copies": "copies of targets: requests, the copied pod, its life, the workload that it replaces",
   "src/domain/branches": "branches of databases: requests, pods, engines, variables of sessions, two clusters alike",
+  "src/domain/queues": "splits of queues: sources, filters, names, messages, the plan",
   "src/domain/events": "what `kubectl describe` and the log say of a session",
   "src/domain/metrics": "the catalogue of metrics",
   "src/domain/commands": "what `braid doctor`, `status`, `sessions`, `join` and others make of what they saw",
