@@ -210,10 +210,13 @@ describeReal(
           writeFileSync(file("memory.limit_in_bytes"), String(bytes))
           lower(bytes - 65_536)
         }
-        expect(() => lower(Number(readFileSync(file("memory.usage_in_bytes"), "utf8")))).toThrow(/EBUSY|ENOENT|ENODEV/u)
+        const ask = () => request(node.entry ?? "", `/${"long".repeat(2_000)}`, {}, attempts()()).catch(() => undefined)
         await until("the end of the agent", async () => {
           if (!existsSync(`/proc/${pid}`)) return true
-          await request(node.entry ?? "", `/${"long".repeat(2_000)}`, {}, attempts()()).catch(() => undefined)
+          expect(() => lower(Number(readFileSync(file("memory.usage_in_bytes"), "utf8")))).toThrow(
+            /EBUSY|ENOENT|ENODEV/u
+          )
+          await Promise.all(Array.from({ length: 64 }, ask))
           return undefined
         })
       }
