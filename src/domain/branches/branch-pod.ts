@@ -11,10 +11,11 @@ import type { JsonObject } from "../json.ts"
 import type { OwnerReference } from "../resources/object-meta.ts"
 import { podUsers } from "../resources/pod-users.ts"
 import { ownerLabel } from "../sessions/names.ts"
+import { literalValue } from "../variable-text.ts"
 import { readsSource, type BranchRequest } from "./branch-request.ts"
 import { type BranchPrograms, type HidingPrograms, maxCopySeconds } from "./programs.ts"
 import { requestAnnotation } from "./request-digest.ts"
-import { literalValue, sourceEnvironment, type Environment, type SourceTarget } from "./source-environment.ts"
+import { sourceEnvironment, type Environment, type SourceTarget } from "./source-environment.ts"
 import { secretProblem } from "./source-secrets.ts"
 
 /** The pods of branches in this cluster. */

@@ -9,6 +9,7 @@ import * as Result from "effect/Result"
 import { quoted } from "../clean-text.ts"
 import { asObjects, asString, at, type JsonObject } from "../json.ts"
 import { defaultContainer } from "../targets/pod-template.ts"
+import { variableReference } from "../variable-text.ts"
 import type { Connection, ValueSource } from "./connection-source.ts"
 
 /** The fields `env` and `envFrom` of a container. */
@@ -20,17 +21,11 @@ export interface Environment {
 /** Prefix of the target's variables in the copying container, where they cannot meet those of the copy. */
 const prefix = "TARGET_"
 
-/** A text as the value of a variable that the kubelet leaves as it is: it reads `$(NAME)`, and `$$` as one sign. */
-export const literalValue = (text: string): string => text.replaceAll("$", "$$$$")
-
-/** Names that a value refers to. The kubelet reads `$$` as an escape. */
-const referencePattern = /\$\$|\$\(([-._A-Za-z0-9]{1,253})\)/gu
-
 const renamed = (value: string): string =>
-  value.replace(referencePattern, (whole, name?: string) => (name === undefined ? whole : `$(${prefix}${name})`))
+  value.replace(variableReference, (whole, name?: string) => (name === undefined ? whole : `$(${prefix}${name})`))
 
 const referred = (value: string): ReadonlyArray<string> =>
-  [...value.matchAll(referencePattern)].flatMap(([, name]) => name ?? [])
+  [...value.matchAll(variableReference)].flatMap(([, name]) => name ?? [])
 
 const entryOf = (container: JsonObject, variable: string): JsonObject | undefined =>
   asObjects(container["env"]).findLast(({ name }) => name === variable)

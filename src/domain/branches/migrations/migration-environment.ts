@@ -10,11 +10,12 @@ import * as Result from "effect/Result"
 import { quoted } from "../../clean-text.ts"
 import { asObjects, asString, at, type JsonObject } from "../../json.ts"
 import { defaultContainer } from "../../targets/pod-template.ts"
+import { literalValue } from "../../variable-text.ts"
 import { encoded, urlHost } from "../branch-address.ts"
 import type { BranchRequest } from "../branch-request.ts"
 import type { Connection } from "../connection-source.ts"
 import type { Dialect } from "../dialect.ts"
-import { type Environment, literalValue, type SourceTarget } from "../source-environment.ts"
+import type { Environment, SourceTarget } from "../source-environment.ts"
 import type { MigrationRequest } from "./migration-request.ts"
 
 /** The administrators' rules for the environment of migrations. */

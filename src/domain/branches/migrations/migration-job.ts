@@ -10,8 +10,9 @@ import { asObjects, asString, at, type JsonObject } from "../../json.ts"
 import type { OwnerReference } from "../../resources/object-meta.ts"
 import { podUsers } from "../../resources/pod-users.ts"
 import { ownerLabel } from "../../sessions/names.ts"
+import { literalValue } from "../../variable-text.ts"
 import { branchResources, type BranchPodSettings } from "../branch-pod.ts"
-import { literalValue, type Environment } from "../source-environment.ts"
+import type { Environment } from "../source-environment.ts"
 import {
   type MigrationEnvironment,
   migrationEnvironment,
