@@ -1,5 +1,5 @@
 /**
- * The published kind MirrordPropertyList: settings of a broker's client. Here it only makes the definition in `crds/`.
+ * The published kind MirrordPropertyList: settings of a broker's client, or of a queue.
  */
 
 import * as Schema from "effect/Schema"

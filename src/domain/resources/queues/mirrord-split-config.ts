@@ -1,4 +1,4 @@
-/** The published kind MirrordSplitConfig: the queues of a workload. Here it only makes the definition in `crds/`. */
+/** The published kind MirrordSplitConfig: the queues of a workload. */
 
 import * as Schema from "effect/Schema"
 import { anySplitting } from "../chart-switches.ts"
@@ -55,6 +55,8 @@ const MirrordSplitConfigSpec = Schema.Struct({
     })
   ),
   drainTimeout: nullable(unsigned("Seconds that temporary queues may take to become empty.")),
+  // Documented, and not in the published definition, which would drop it (queue splitting: Kafka's page).
+  ttl: nullable(unsigned("Seconds that the split stays as it is after its last session.")),
   restart: nullable(
     Schema.Struct({
       strategy: nullable(

@@ -1,6 +1,5 @@
 /**
- * The published kind MirrordWorkloadQueueRegistry: the SQS and RabbitMQ queues of a workload. Here it only makes the
- * definition in `crds/`.
+ * The published kind MirrordWorkloadQueueRegistry: the SQS and RabbitMQ queues of a workload.
  */
 
 import * as Schema from "effect/Schema"
