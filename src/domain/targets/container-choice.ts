@@ -20,6 +20,9 @@ const skipList: ReadonlySet<string> = new Set([
   "traffic-agent"
 ])
 
+/** Whether a container belongs to a mesh or a tool, and not to the application. */
+export const isInfraContainer = (name: string): boolean => skipList.has(name)
+
 /** Annotation of a pod with the container that is meant where none is named, also by `kubectl`. */
 export const defaultContainerAnnotation = "kubectl.kubernetes.io/default-container"
 
@@ -46,7 +49,7 @@ export const chooseContainer = (
   }
   const annotated = byName(annotations?.[defaultContainerAnnotation])
   if (annotated !== undefined) return { status: annotated, guessed: false }
-  const candidates = statuses.filter((status) => !skipList.has(status.name))
+  const candidates = statuses.filter((status) => !isInfraContainer(status.name))
   const pool = candidates.length > 0 ? candidates : statuses
   const status = pool[0]
   return status === undefined ? undefined : { status, guessed: pool.length > 1 }
