@@ -62,7 +62,7 @@ export interface LinkedConnection extends UserConnection {
   readonly defaultCluster: ClusterName
   /** Links to members that were ready, the default among them. */
   readonly connected: ReadonlyMap<MemberName, FrameChannel>
-  /** Whether a client was connected to the session before. */
+  /** Whether the status said, when the client came, that a client had been connected. Two at once may both see none. */
   readonly wasServed: boolean
   readonly locks: SessionLocks
   /** The limits for the session as a whole; each member has its own for what happens there. */
