@@ -12,7 +12,7 @@ import { FrameHeader, opcode } from "../../src/domain/websocket/frame-header.ts"
 import { type Kubeconfig, tlsOf } from "../real/api-client.ts"
 import { listenLocally } from "./listen-locally.ts"
 
-/** A message of a WebSocket; the protocol's messages are never fragmented. */
+/** A message of a WebSocket. */
 export interface RelayedMessage {
   readonly from: "client" | "operator"
   readonly bytes: Uint8Array
@@ -48,14 +48,15 @@ export interface ClientRelay {
 const messagesIn = (found: (bytes: Uint8Array) => void): ((chunk: Buffer) => void) => {
   const header = new FrameHeader()
   let rest = Buffer.alloc(0)
+  const parts: Array<Uint8Array> = []
   return (chunk) => {
     rest = Buffer.concat([rest, chunk])
     while (header.read(rest, 0, rest.length) && rest.length >= header.size + header.length) {
       const payload = rest.subarray(header.size, header.size + header.length)
-      if (header.opcode === opcode.binary)
-        found(
-          Uint8Array.from(payload, (byte, at) => byte ^ (header.isMasked ? (header.key >>> (8 * (at % 4))) & 255 : 0))
-        )
+      if (header.opcode === opcode.binary || header.opcode === opcode.continuation) {
+        parts.push(payload.map((byte, at) => byte ^ (header.isMasked ? (header.key >>> (8 * (at % 4))) & 255 : 0)))
+        if (header.isFinal) found(Uint8Array.from(Buffer.concat(parts.splice(0))))
+      }
       rest = rest.subarray(header.size + header.length)
     }
   }
