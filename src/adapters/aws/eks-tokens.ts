@@ -6,22 +6,14 @@
 
 import { Clock, Effect, Redacted } from "effect"
 import type { EksAuth } from "../../domain/fleet/credentials/cluster-auth.ts"
-import { eksFailure, podIdentityFailure } from "../../domain/fleet/credentials/eks-failure.ts"
+import { eksFailure } from "../../domain/fleet/credentials/eks-failure.ts"
 import { eksTokenDate, eksTokenEnd } from "../../domain/fleet/credentials/eks-token.ts"
 import type { MakeCloudToken } from "../../ports/cloud-tokens.ts"
+import { identityProblem } from "./identity-problem.ts"
 import { serverTime } from "./server-time.ts"
 
 /** How long making a token may take. */
 const patience = "30 seconds"
-
-const problemOf = (cause: unknown): string => {
-  const error = cause instanceof Error ? cause : new Error(String(cause))
-  const name = "code" in error && typeof error.code === "string" ? error.code : error.name
-  const { message } = error
-  return "hasAnswered" in error
-    ? podIdentityFailure({ name, message }, error.hasAnswered === true)
-    : eksFailure({ name, message })
-}
 
 const encode = (url: string): string => `k8s-aws-v1.${Buffer.from(url).toString("base64url")}`
 
@@ -44,7 +36,7 @@ export const makeEksTokens = (timeOf = serverTime, presigner = loadPresigner): M
           const { auth, isRefused: isRenewed = false, name: clusterName } = cluster
           return (await load())({ clusterName, region: auth.region ?? "", date, isRenewed })
         },
-        catch: problemOf
+        catch: identityProblem
       }).pipe(Effect.onError(() => Effect.sync(() => void (loading = undefined))))
       return {
         token: Redacted.make(encode(url)),

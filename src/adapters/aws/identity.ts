@@ -1,10 +1,12 @@
 /**
  * The AWS identity of this process, and requests that are presigned with it, all by the AWS SDK. Loaded only when a
- * cluster is `eks` (eks-tokens.ts): the SDK takes memory.
+ * cluster is `eks` (eks-tokens.ts) or queues are split (sqs-queues.ts): the SDK takes memory.
  *
  * Not here: when a token is made.
  */
 
+import type { Agent } from "node:http"
+import type { Agent as TlsAgent } from "node:https"
 import { fromHttp } from "@aws-sdk/credential-provider-http"
 import { defaultProvider } from "@aws-sdk/credential-provider-node"
 import { partition } from "@aws-sdk/util-endpoints"
@@ -62,19 +64,33 @@ const reasonOf = async (cause: unknown): Promise<unknown> => {
   }
 }
 
+/** Connections of the SDK; its own way, without a proxy, where there is none. */
+export interface Agents {
+  readonly httpAgent?: Agent
+  readonly httpsAgent?: TlsAgent
+}
+
 /**
- * A function that presigns STS `GetCallerIdentity` for an EKS cluster, with the identity that the SDK finds: in the
- * environment, by IRSA, in shared files, by a Pod Identity or an instance's profile. Rejects with the SDK's error.
+ * A function that finds the identity, as the SDK does: in the environment, by IRSA, in shared files, by a Pod Identity
+ * or an instance's profile. It rejects with the SDK's error. `agents`: for connections to STS.
+ */
+export const identityFinder = (agents: Agents = {}) => {
+  const identity = defaultProvider({ ignoreCache: true, clientConfig: { requestHandler: { ...patience, ...agents } } })
+  return (options?: Parameters<typeof identity>[0]) =>
+    identity(options).catch(async (cause: unknown) => {
+      throw await reasonOf(cause)
+    })
+}
+
+/**
+ * A function that presigns STS `GetCallerIdentity` for an EKS cluster, with {@link identityFinder}, and fails as that
+ * does.
  */
 export const identityPresigner = () => {
-  const identity = defaultProvider({ ignoreCache: true, clientConfig: { requestHandler: patience } })
+  const find = identityFinder()
   return async ({ clusterName, date, isRenewed = false, region }: PresignOptions): Promise<PresignedIdentity> => {
     const isEnding = ({ expiration }: { readonly expiration?: Date }): boolean =>
       expiration !== undefined && expiration.getTime() - date < minLeft
-    const find = (options?: { readonly forceRefresh: boolean }) =>
-      identity(options).catch(async (cause: unknown) => {
-        throw await reasonOf(cause)
-      })
     const known = await find()
     const credentials = isRenewed || isEnding(known) ? await find({ forceRefresh: true }) : known
     const hostname = `sts.${region}.${partition(region).dnsSuffix}`

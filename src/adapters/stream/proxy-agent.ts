@@ -4,7 +4,7 @@
  * Not here: which proxy a cluster is reached through (adapters/kubernetes/proxies.ts).
  */
 
-import type { Agent } from "node:http"
+import type { AgentOptions } from "node:http"
 import { HttpsProxyAgent } from "https-proxy-agent"
 import { SocksClient } from "socks"
 import { SocksProxyAgent } from "socks-proxy-agent"
@@ -14,16 +14,17 @@ import { buildConnector } from "undici"
  * An agent whose connections go through the proxy with this URL; `undefined` without a proxy. It has no credentials,
  * which client-node's own agent keeps from its first request on.
  */
-export const proxyAgent = (proxy: string | undefined): Agent | undefined => {
+export const proxyAgent = (proxy: string | undefined, options: AgentOptions = {}) => {
   if (proxy === undefined || proxy === "") return undefined
-  return isSocks(proxy) ? socksAgent(proxy) : new HttpsProxyAgent(proxy)
+  return isSocks(proxy) ? socksAgent(proxy, options) : new HttpsProxyAgent(proxy, options)
 }
 
 /** Whether a proxy's URL is one of SOCKS. */
 export const isSocks = (proxy: string): boolean => proxy.startsWith("socks")
 
 /** The agent of a proxy for SOCKS, which looks names up itself, as for kubectl: this machine may not know them. */
-const socksAgent = (proxy: string): SocksProxyAgent => new SocksProxyAgent(proxy.replace(/^socks5:/u, "socks5h:"))
+const socksAgent = (proxy: string, options: AgentOptions = {}): SocksProxyAgent =>
+  new SocksProxyAgent(proxy.replace(/^socks5:/u, "socks5h:"), options)
 
 /**
  * Connects undici's requests through a proxy for SOCKS, by HTTP/1.1. Undici's own way calls itself experimental on a
