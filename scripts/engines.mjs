@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Runs `npm run engines`: provides the programs of database engines, for tests of branches. Installed programs are used
- * as they are; the rest comes from Debian's packages, Go modules, npm and Maven. Starts no server.
+ * Runs `npm run engines`: provides the programs of database engines and of queues, for tests. Installed programs are
+ * used as they are; the rest comes from Debian's packages, Go modules, npm and Maven. Starts no server.
  */
 
 import { spawnSync } from "node:child_process"
@@ -30,8 +30,8 @@ const programs = join(cache, "bin")
 
 const help = `npm run engines
 
-Provides the programs of database engines with which branches are tested, and prints their folder as the last line;
-does nothing if they are there:
+Provides the programs of database engines with which branches are tested, and of a server of queues, and prints their
+folder as the last line; does nothing if they are there:
 
   PostgreSQL, MariaDB, Redis,
   ClickHouse                   Debian's packages, which root installs with apt-get; no server is started
@@ -43,6 +43,7 @@ does nothing if they are there:
   DynamoDB Local               Amazon's own, from Maven Central, under its licence: for the development and the tests of
                                one's own programs, and not to be passed on
   Flyway                       from Maven Central, for migrations of branches
+  ElasticMQ                    a stand-in for Amazon SQS, from Maven Central
 
   --help  this text
 
@@ -237,18 +238,23 @@ const packageWithMaven = async (name, folder) => {
   await run(name, ["mvn", "--quiet", "--batch-mode", "package"], { cwd: folder })
 }
 
-/** @type {Made} */
-const dynamodbLocal = {
-  name: "dynamodb-local",
-  version: "2.6.1",
-  programs: { "DynamoDBLocal.jar": "DynamoDBLocal.jar" },
+/**
+ * A server in Java. As a program, which its jar is for Java, it is found by those who look for programs.
+ *
+ * @param {string} name @param {string} version @param {string} jar @returns {Made}
+ */
+const javaServer = (name, version, jar) => ({
+  name,
+  version,
+  programs: { [jar]: jar },
   make: async (folder) => {
-    await packageWithMaven(dynamodbLocal.name, folder)
+    await packageWithMaven(name, folder)
     rmSync(join(folder, "target"), { recursive: true })
-    // As a program, which it is for Java, it is found by those who look for programs.
-    chmodSync(join(folder, "DynamoDBLocal.jar"), 0o755)
+    chmodSync(join(folder, jar), 0o755)
   }
-}
+})
+const dynamodbLocal = javaServer("dynamodb-local", "2.6.1", "DynamoDBLocal.jar")
+const elasticmq = javaServer("elasticmq", "1.7.1", "elasticmq.jar")
 
 /** @type {Made} */
 const flyway = {
@@ -306,7 +312,9 @@ const main = async () => {
   await Promise.all([
     provide(mongosh),
     provide(mongoTools).then(() => provide(ferretdb)),
-    provide(dynamodbLocal).then(() => provide(flyway)),
+    provide(dynamodbLocal)
+      .then(() => provide(flyway))
+      .then(() => provide(elasticmq)),
     ...further.map(provide)
   ])
   const named = [postgresql, mysql].map(({ title, version }) => `${title} ${version}`).join(" and ")

@@ -22,6 +22,7 @@ export type Need =
   | "Redis"
   | "ClickHouse"
   | "DynamoDB"
+  | "ElasticMQ"
   | "mounts"
   | "Debian's packages"
   | "memory groups"
@@ -198,7 +199,8 @@ export const suites = {
   "real/label-targets": { needs: client, finds: "label targets fail for the client" },
   "real/management": { needs: client, finds: "a primary that only manages does not serve the client" },
   "real/policies": { needs: client, finds: "the client gets round a policy, or no sentence" },
-  "real/recorded-client": { needs: client, finds: "what `npm test` asks as the client is not what the client asks" }
+  "real/recorded-client": { needs: client, finds: "what `npm test` asks as the client is not what the client asks" },
+  "real/sqs": { needs: ["ElasticMQ"], finds: "the AWS SDK or a real server of queues differs from the port" }
 } as const satisfies Readonly<Record<string, Suite>>
 
 /** The suites by name, for those who look for one that may not be there. */

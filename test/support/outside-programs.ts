@@ -140,6 +140,7 @@ const finders: Readonly<Record<Need, () => Found>> = {
   Redis: () => engine("redis-server", "redis-cli"),
   ClickHouse: () => engine("clickhouse-server", "clickhouse-client"),
   DynamoDB: () => engine("java", "DynamoDBLocal.jar"),
+  ElasticMQ: () => engine("java", "elasticmq.jar"),
   mounts,
   "Debian's packages": () =>
     foundUnless(
