@@ -70,6 +70,12 @@ const withKey = (
   return messageSize(body, keyed) <= maximumMessageSize ? keyed : attributes
 }
 
+/** A message that a session left, without the key that the session's copies have: the workload must not see it. */
+export const withoutKey = (message: ReceivedMessage, sessionKey: string | undefined): ReceivedMessage => {
+  const { [keyName]: key, ...others } = message.MessageAttributes ?? {}
+  return key === undefined || key.StringValue !== sessionKey ? message : { ...message, MessageAttributes: others }
+}
+
 /**
  * The message for another queue. FIFO queues take the source's id against duplicates: it is the same each time that the
  * message comes again, and no other message has it. Without a group, as in a queue that is not FIFO, each message is a

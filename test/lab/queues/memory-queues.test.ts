@@ -4,7 +4,8 @@ import { describe, expect } from "vitest"
 import { MemoryQueues } from "../../../lab/queues/memory-queues.ts"
 import { RandomStream } from "../../../lab/simulation/kernel/random-stream.ts"
 import type { QueueError } from "../../../src/ports/message-queues.ts"
-import { it } from "../../support/effect-it.ts"
+import { messageQueuesSuite } from "../../adapters/aws/message-queues-suite.ts"
+import { it, virtualTime } from "../../support/effect-it.ts"
 
 const setup = () => {
   const sqs = new MemoryQueues(new RandomStream("twin"))
@@ -131,4 +132,22 @@ describe("the twin of SQS", () => {
       failed: []
     })
   })
+})
+
+/** Runs an effect in virtual time, which goes on until the effect ends. */
+const inVirtualTime = <A, E>(effect: Effect.Effect<A, E>): Promise<A> =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.forkChild(effect)
+    while (fiber.pollUnsafe() === undefined) yield* TestClock.adjust("10 millis")
+    return yield* Fiber.join(fiber)
+  }).pipe(Effect.provide(virtualTime), Effect.runPromise)
+
+describe("MessageQueues, against the twin", () => {
+  const queues = new MemoryQueues({ chance: () => false }).port()
+  messageQueuesSuite(() => ({
+    queues,
+    beside: "https://sqs.eu-central-1.amazonaws.com/123456789012/none",
+    differences: new Set(["attributes are not checked"]),
+    run: inVirtualTime
+  }))
 })

@@ -1,0 +1,104 @@
+/**
+ * Finds the sessions that want the messages of one batch. Each program of jq runs once for the whole batch, however
+ * many sessions have it.
+ *
+ * Not here: the rules of filters (domain/queues/message-filter.ts).
+ */
+
+import { Effect } from "effect"
+import { chooseSessions, type Choice } from "../../domain/queues/chosen-session.ts"
+import { jqInput, verdict } from "../../domain/queues/jq-program.ts"
+import { attributeTexts, passesPatterns, wantsMessage } from "../../domain/queues/message-filter.ts"
+import type { ReceivedMessage } from "../../domain/queues/queue-message.ts"
+import { JqFailed, type JqPrograms } from "../../ports/jq-programs.ts"
+import type { TableSession } from "./split-table.ts"
+
+/** The options of the original queue that filters depend on. */
+export interface MatchOptions {
+  /** Whether bodies may be envelopes of Amazon SNS. */
+  readonly sns: boolean
+  /** How long a program may take for a message, in ms. */
+  readonly jqLimit: number
+  /**
+   * Reads the metadata of the object that a message is about, with names in lower case; `undefined` if the queue has no
+   * such option. A failure is the answer `undefined`, and so is an answer that takes longer than 1 s.
+   */
+  readonly s3Metadata:
+    | ((message: ReceivedMessage) => Effect.Effect<Readonly<Record<string, string>> | undefined>)
+    | undefined
+}
+
+/** Bounds of what others are asked for a batch, in ms. The port of jq has a tighter one of its own. */
+const verdictLimit = 5_000
+const metadataLimit = 1_000
+
+/** Called for each session whose filter gives no answer. */
+type FilterFailed = (session: TableSession, detail: string) => void
+
+/** The verdicts of a program on the messages that it was asked about; a sentence if it gave none. */
+type Said = ReadonlyMap<ReceivedMessage, boolean> | JqFailed
+
+const ask = Effect.fnUntraced(function* (
+  jq: JqPrograms["Service"],
+  { jqLimit, s3Metadata }: MatchOptions,
+  program: string,
+  messages: ReadonlyArray<ReceivedMessage>
+): Effect.fn.Return<Said> {
+  const metadata = (message: ReceivedMessage) =>
+    s3Metadata === undefined
+      ? Effect.undefined
+      : Effect.timeoutOrElse(s3Metadata(message), { duration: metadataLimit, orElse: () => Effect.undefined })
+  const inputs = yield* Effect.forEach(
+    messages,
+    (message) => Effect.map(metadata(message), (found) => jqInput(message, found)),
+    { concurrency: "unbounded" }
+  )
+  return yield* jq.run({ program, inputs, limit: jqLimit }).pipe(
+    Effect.timeoutOrElse({
+      duration: verdictLimit,
+      orElse: () => Effect.fail(new JqFailed({ reason: "TooSlow", detail: `it took longer than ${verdictLimit} ms` }))
+    }),
+    Effect.map((outputs): Said => new Map(messages.map((message, at) => [message, verdict(outputs[at] ?? [])]))),
+    Effect.catch((error) => Effect.succeed<Said>(error))
+  )
+})
+
+/** The choice among the sessions, by messages. A session whose filter gives no answer wants none. */
+export const matchBatch = Effect.fnUntraced(function* (
+  jq: JqPrograms["Service"],
+  options: MatchOptions,
+  {
+    messages,
+    sessions
+  }: { readonly messages: ReadonlyArray<ReceivedMessage>; readonly sessions: ReadonlyArray<TableSession> },
+  filterFailed: FilterFailed
+): Effect.fn.Return<ReadonlyMap<ReceivedMessage, Choice<TableSession>>> {
+  const texts = messages.map((message) => [message, attributeTexts(message, options)] as const)
+  const questions = new Map<string, Set<ReceivedMessage>>()
+  for (const { filter } of sessions) {
+    if (filter.program === undefined) continue
+    const asked = questions.get(filter.program) ?? new Set()
+    questions.set(filter.program, asked)
+    for (const [message, found] of texts) if (passesPatterns(filter, found)) asked.add(message)
+  }
+  const said = new Map<string, Said>()
+  yield* Effect.forEach(
+    [...questions].filter(([, asked]) => asked.size > 0),
+    ([program, asked]) => Effect.map(ask(jq, options, program, [...asked]), (answer) => said.set(program, answer)),
+    { concurrency: "unbounded", discard: true }
+  )
+  const answerOf = ({ filter }: TableSession): Said | undefined => said.get(filter.program ?? "")
+  for (const session of sessions) {
+    const answer = answerOf(session)
+    if (answer instanceof JqFailed) filterFailed(session, answer.message)
+  }
+  return new Map(
+    texts.map(([message, found]) => {
+      const wants = (session: TableSession): boolean => {
+        const answer = answerOf(session)
+        return wantsMessage(session.filter, found, answer instanceof JqFailed ? undefined : answer?.get(message))
+      }
+      return [message, chooseSessions(sessions, wants)] as const
+    })
+  )
+})
