@@ -20,7 +20,8 @@ export interface Choice<S> {
   readonly mirrors: ReadonlyArray<S>
 }
 
-const byStart = (a: SplitSession, b: SplitSession): number =>
+/** The session that started first comes first; ids decide between equal starts. */
+export const byStart = (a: Omit<SplitSession, "mode">, b: Omit<SplitSession, "mode">): number =>
   a.startedAt === b.startedAt ? Number(a.id > b.id) - Number(a.id < b.id) : a.startedAt - b.startedAt
 
 /** The message goes to the session that started first among those that steal it; ids decide between equal starts. */
