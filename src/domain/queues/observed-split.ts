@@ -69,6 +69,7 @@ export interface SplitRecord {
   readonly uid: string
   /** The configuration's, when the split began. */
   readonly digest: string
+  /** At least one. */
   readonly sources: ReadonlyArray<SplitSource>
   /** Those that the split began with. They count while the configuration cannot be read. */
   readonly times: SplitTimes

@@ -143,7 +143,7 @@ const startSteps = (
     const reports = resources.flatMap((resource) => orderSteps(session, resource))
     return [{ _tag: "WriteStatus", uid, status: { phase: "resourcesReady", resources } }, ...reports]
   }
-  const isComplete = record.phase === "Live" && tables.length === record.sources.length
+  const isComplete = tables.length === record.sources.length
   return phase === "resourcesReady" && isComplete && isForwarded(observed, tables, session)
     ? [{ _tag: "WriteStatus", uid, status: { phase: "ready", resources } }]
     : begin(session)

@@ -48,7 +48,6 @@ export const isLeavingIdle = (state: SplitState): boolean => {
 /** Whether nothing of this process, or of one that led before, sends to the main queues. */
 const isStopped = ({ now, observed, record }: SplitState): boolean =>
   now >= observed.fencedUntil &&
-  observed.forwarders.length === 0 &&
   !observed.queues.some(
     ({ name, owner }) => owner._tag === "Main" && owner.split === record.uid && isSentTo(observed, name)
   )
