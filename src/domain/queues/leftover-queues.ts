@@ -80,17 +80,21 @@ const emptySteps = (
   const isCopies = owner._tag === "Session" && owner.mode === "mirror"
   if (isCopies || isEmpty(state, quietSince)) return [{ _tag: "DeleteQueue", name }]
   const given = giveUp(observed, queue, quietSince, now)
+  const to = targetOf(observed, queue)
+  const drain = observed.drains.find((one) => one.queue === name)
+  // A drain that runs on would make the count wrong.
+  if (drain !== undefined && (given !== undefined || !isSameTarget(drain.to, to))) {
+    return [{ _tag: "StopDrain", queue: name }]
+  }
   if (given !== undefined) {
     const count = lastCount(state, given.at)
     if (count === undefined) return [{ _tag: "ReadQueue", queue: name }]
     const { messages } = count
     return [...(messages > 0 ? [lossOf(queue, messages, given.why)] : []), { _tag: "DeleteQueue", name }]
   }
-  const to = targetOf(observed, queue)
-  const isDrained = observed.drains.some((drain) => drain.queue === name && isSameTarget(drain.to, to))
   const countAt = nextCountAt(state, quietSince)
   return [
-    ...(isDrained ? [] : [{ _tag: "DrainQueue", queue: name, to } as const]),
+    ...(drain !== undefined ? [] : [{ _tag: "DrainQueue", queue: name, to } as const]),
     countAt <= now ? { _tag: "ReadQueue", queue: name } : { _tag: "RequeueAt", at: countAt }
   ]
 }

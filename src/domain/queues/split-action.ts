@@ -68,6 +68,7 @@ export type SplitAction =
   | { readonly _tag: "QuietQueue"; readonly name: string; readonly at: number }
   /** Begin to move messages out of a queue, to this target alone. */
   | { readonly _tag: "DrainQueue"; readonly queue: string; readonly to: DrainTarget }
+  /** Receive no more. The drain is observed until its last batch is done. */
   | { readonly _tag: "StopDrain"; readonly queue: string }
   /** End the queue's drain and delete it; a queue that is gone is a success. */
   | { readonly _tag: "DeleteQueue"; readonly name: string }

@@ -122,7 +122,7 @@ describe("splitPlan", () => {
           drains: [{ queue: mine.name, to: { _tag: "Main", name: main.name } }]
         }
       ),
-      ["DrainQueue", "RequeueAt"]
+      ["StopDrain", "RequeueAt"]
     ],
     [
       "lets go of a quiet queue, whoever wants it again, and waits for its end",

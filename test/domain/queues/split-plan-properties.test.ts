@@ -31,6 +31,7 @@ describe("splitPlan: properties", () => {
             expect(world.plan()).toEqual(world.plan())
             const rest = fates[Symbol.iterator]()
             for (let turn = 0; turn < 2; turn++) world.turn(() => rest.next().value ?? "do")
+            world.now++
             world.tick()
             expect(world.accounted()).toEqual(numbers(world.produced))
           }
