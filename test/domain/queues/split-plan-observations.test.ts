@@ -105,6 +105,16 @@ describe("splitPlan", () => {
       ["ReadQueue"]
     ],
     [
+      "first stops to drain it",
+      {
+        ...live,
+        ...over,
+        queues: [{ ...quiet(main, 86_500_000, 5), state: zeros(now - 40_000, 5) }],
+        drains: [{ queue: main.name, to: { _tag: "Original", source: orders } }]
+      },
+      ["StopDrain"]
+    ],
+    [
       "reports what is lost with it",
       { ...live, ...over, queues: [{ ...quiet(main, 86_500_000, 5), state: zeros(now - 40_000, 5) }] },
       ["Report", "DeleteQueue"]
