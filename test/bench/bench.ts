@@ -9,6 +9,7 @@ import { branches } from "./branches.ts"
 import { credentials } from "./credentials.ts"
 import { memory } from "./memory.ts"
 import { protocol } from "./protocol.ts"
+import { queues } from "./queues.ts"
 import { relay } from "./relay.ts"
 import { session } from "./session.ts"
 import { sessions } from "./sessions.ts"
@@ -38,6 +39,7 @@ const benchmarks: ReadonlyArray<
     "10,000 lives of members' tokens in 50 simulated clusters, with faults in their renewals: no user may notice",
     credentials
   ],
+  ["queues", "the split of a queue, against bare loops on the same server (needs `npm run engines`)", queues],
   ["branches", "copies of databases by branches, against the engines' own programs (needs `npm run engines`)", branches]
 ]
 
