@@ -7,7 +7,7 @@
 import { spawnSync } from "node:child_process"
 import { parseArgs } from "node:util"
 
-const help = `npm run check
+const help = `npm run check [-- PART…]
 
 Types (tsc), lint with the walls between the rooms, the bounds of functions and lines, and comments (oxlint with
 scripts/lint-walls.mjs and scripts/lint-house.mjs), exports and files that nothing uses (knip), the format (oxfmt), the
@@ -16,6 +16,7 @@ the search path), whether chart, image and operator have one version, and whethe
 elsewhere and the generated pages of docs/ are what their generators would write. All of them run, whatever the first
 ones find. The last lines say which of them found something, and how to put that right. Exit code 1 if any did.
 
+  PART    runs this part alone; a name that is none gets the list of all
   --help  this text`
 
 const root = new URL("..", import.meta.url)
@@ -83,11 +84,16 @@ const warnWithoutShellcheck = () => {
     )
 }
 
-const { values } = parseArgs({ options: { help: { type: "boolean" } } })
+const { positionals, values } = parseArgs({ options: { help: { type: "boolean" } }, allowPositionals: true })
+const unknown = positionals.filter((name) => !(name in parts))
 if (values.help) console.log(help)
-else {
+else if (unknown.length > 0) {
+  console.error(`check: there is no part ${unknown.join(", ")}; the parts are ${Object.keys(parts).join(", ")}`)
+  process.exitCode = 2
+} else {
   warnWithoutShellcheck()
-  const failed = Object.entries(parts).filter(([, part]) => !run(part))
+  const wanted = Object.entries(parts).filter(([name]) => positionals.length === 0 || positionals.includes(name))
+  const failed = wanted.filter(([, part]) => !run(part))
   for (const [name, { cure }] of failed) console.log(`${name} found something. To put it right, ${cure}.`)
   const names = failed.map(([name]) => name).join(", ")
   console.log(failed.length === 0 ? "check: passed" : `check: ${names} failed`)
