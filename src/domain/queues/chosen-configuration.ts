@@ -56,7 +56,7 @@ const tooMany = (kind: string, objects: Parameters<typeof named>[0], { name, nam
   `${quoted(name)}: keep one of them.`
 
 /** The longest list of objects in a sentence. */
-const mostListed = 20
+const maxListed = 20
 
 const none = (
   { container, kind, name, namespace }: SplitWorkload,
@@ -69,8 +69,8 @@ const none = (
       return `${metadata.name} (${consumer.workloadType} ${consumer.name}${part})`
     })
   ].toSorted()
-  const more = all.length > mostListed ? ` and ${all.length - mostListed} more` : ""
-  const found = all.length === 0 ? "none at all" : `${all.slice(0, mostListed).map(quoted).join(", ")}${more}`
+  const more = all.length > maxListed ? ` and ${all.length - maxListed} more` : ""
+  const found = all.length === 0 ? "none at all" : `${all.slice(0, maxListed).map(quoted).join(", ")}${more}`
   return (
     `No MirrordSplitConfig or MirrordWorkloadQueueRegistry in the namespace ${namespace} is for the ` +
     `${kindAddress(kind).kind} ${quoted(name)}, container ${quoted(container)}; there is ${found}. Create one, or ` +

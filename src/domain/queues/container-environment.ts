@@ -26,7 +26,7 @@ export interface ContainerEnvironment {
 }
 
 /** The longest value that Linux gives to a program, in bytes. References to references could make longer ones. */
-const longestValue = 131_072
+const maxValueLength = 131_072
 
 const unknown = (why: string, refers: ReadonlySet<string> = new Set()): VariableValue => ({
   _tag: "Unknown",
@@ -39,7 +39,7 @@ const known = (text: string): VariableValue => ({ _tag: "Known", text })
 const expanded = (source: string, variables: ReadonlyMap<string, VariableValue>): VariableValue => {
   const refers = new Set<string>()
   let why: string | undefined
-  let left = longestValue
+  let left = maxValueLength
   const text = source.replace(variableReference, (whole, name?: string) => {
     if (name === undefined) return "$"
     const value = variables.get(name)

@@ -17,7 +17,7 @@ import { isWanted } from "./split-refusal.ts"
  * Milliseconds after which a queue is deleted with what it holds. A message that a program took comes back after at
  * most 12 hours (AWS, VisibilityTimeout).
  */
-const longestDrain = 86_400_000
+const maxDrain = 86_400_000
 
 const isUsed = ({ record, sessions }: ObservedSplit, { owner, source }: RecordedQueue): boolean => {
   if (owner._tag === "Main") return owner.split === record?.uid
@@ -65,7 +65,7 @@ const lossOf = ({ name, owner, source }: RecordedQueue, messages: number, why: s
 const giveUp = ({ failures }: ObservedSplit, { name }: RecordedQueue, quietSince: number, now: number) => {
   const failure = failures.get(`DrainQueue ${name}`)
   if (failure?.isLasting === true) return { at: Math.max(failure.at, quietSince), why: failure.message }
-  const at = quietSince + longestDrain
+  const at = quietSince + maxDrain
   return now < at ? undefined : { at, why: "The queue was not empty after a day." }
 }
 
