@@ -66,6 +66,7 @@ const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>
   "app/certificates/own-certificate-suite.ts": { clock: "when certificates end" },
   "bench/memory.ts": { sleep: "between looks at memory, and until a start's leftovers are gone" },
   "bench/memory/stolen-requests.ts": { sleep: "between two requests" },
+  "bench/queues.ts": { sleep: "a millisecond between looks at what is timed" },
   "bench/relay/product.ts": { sleep: "between collections of garbage" },
   "bench/relay/relays.ts": { sleep: "between looks whether a relay listens" },
   "bench/session.ts": { sleep: "a millisecond between looks at what is timed" },
