@@ -1,0 +1,40 @@
+/**
+ * Splits of queues for the sessions of this cluster.
+ *
+ * Not here: carrying splits on (split-controller.ts), and what a connect asks for (domain/queues/wanted-split.ts).
+ */
+
+import { Context, Effect } from "effect"
+import type { WantedSplit } from "../../domain/queues/wanted-split.ts"
+import type { MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
+import { met, type Requirement } from "../../domain/sessions/requirement.ts"
+import type { ApiError } from "../api/status.ts"
+import type { ConnectAttempt } from "../ground/capability.ts"
+
+export class QueueSplits extends Context.Service<
+  QueueSplits,
+  {
+    /** Whether connects of a sort may split queues. */
+    readonly areServed: (route: ConnectAttempt["_tag"]) => boolean
+    /**
+     * Refuses a split that is impossible, before there is a session. False if there is nothing to split: `mirrord up`
+     * asks for all queues that the workload may have.
+     */
+    readonly check: (wanted: WantedSplit) => Effect.Effect<boolean, ApiError>
+    /** Orders the split of a session, once: it lives until the session is deleted. */
+    readonly order: (session: MirrordClusterSession, wanted: WantedSplit) => Effect.Effect<void, ApiError>
+    /** Whether a session that splits queues can begin, and goes on. `Met` for others. */
+    readonly requirement: (session: MirrordClusterSession) => Requirement
+    /** New values of variables of the session's container, by name; empty if it splits no queue. `session`: its name. */
+    readonly variables: (session: string) => ReadonlyMap<string, string>
+  }
+>()("braid/app/QueueSplits") {}
+
+/** The splits of an operator that splits none. */
+export const noSplits: QueueSplits["Service"] = {
+  areServed: () => false,
+  check: () => Effect.succeed(false),
+  order: () => Effect.void,
+  requirement: () => met,
+  variables: () => new Map()
+}
