@@ -16,7 +16,7 @@ export interface SplitWorkload {
   readonly namespace: string
   readonly kind: TargetKind
   readonly name: string
-  /** The session's container, named by the user or chosen by the operator. */
+  /** The session's container, named by the user or chosen by the operator; empty if there is none. */
   readonly container: string
 }
 
@@ -30,6 +30,12 @@ export interface SplitObjects {
 export type ChosenConfiguration =
   | { readonly _tag: "SplitConfig"; readonly object: MirrordSplitConfig }
   | { readonly _tag: "Registry"; readonly object: MirrordWorkloadQueueRegistry }
+
+/** Why no object counts. `why`: a sentence that names what was found instead. */
+export interface ConfigurationProblem {
+  readonly _tag: "None" | "Several"
+  readonly why: string
+}
 
 /** Whether a split config is for the workload. The version of the kind's API does not matter. */
 const isForWorkload = ({ kind, name }: SplitWorkload, { spec: { targetRef } }: MirrordSplitConfig): boolean => {
@@ -51,9 +57,17 @@ const named = (objects: ReadonlyArray<{ readonly metadata: { readonly name: stri
   objects.map(({ metadata }) => quoted(metadata.name)).toSorted()
 
 /** `kind`: in the plural. */
-const tooMany = (kind: string, objects: Parameters<typeof named>[0], { name, namespace }: SplitWorkload): string =>
-  `The ${kind} ${named(objects).join(" and ")} in the namespace ${namespace} are all for the workload ` +
-  `${quoted(name)}: keep one of them.`
+const tooMany = (
+  kind: string,
+  objects: Parameters<typeof named>[0],
+  { name, namespace }: SplitWorkload
+): Result.Result<never, ConfigurationProblem> =>
+  Result.fail({
+    _tag: "Several",
+    why:
+      `The ${kind} ${named(objects).join(" and ")} in the namespace ${namespace} are all for the workload ` +
+      `${quoted(name)}: keep one of them.`
+  })
 
 /** The longest list of objects in a sentence. */
 const maxListed = 20
@@ -61,7 +75,7 @@ const maxListed = 20
 const none = (
   { container, kind, name, namespace }: SplitWorkload,
   { registries, splitConfigs }: SplitObjects
-): string => {
+): Result.Result<never, ConfigurationProblem> => {
   const all = [
     ...splitConfigs.map(({ metadata, spec }) => `${metadata.name} (${spec.targetRef.kind} ${spec.targetRef.name})`),
     ...registries.map(({ metadata, spec: { consumer } }) => {
@@ -70,27 +84,28 @@ const none = (
     })
   ].toSorted()
   const more = all.length > maxListed ? ` and ${all.length - maxListed} more` : ""
+  const own = container === "" ? "" : `, container ${quoted(container)}`
   const found = all.length === 0 ? "none at all" : `${all.slice(0, maxListed).map(quoted).join(", ")}${more}`
-  return (
-    `No MirrordSplitConfig or MirrordWorkloadQueueRegistry in the namespace ${namespace} is for the ` +
-    `${kindAddress(kind).kind} ${quoted(name)}, container ${quoted(container)}; there is ${found}. Create one, or ` +
-    "take feature.split_queues out."
-  )
+  return Result.fail({
+    _tag: "None",
+    why:
+      `No MirrordSplitConfig or MirrordWorkloadQueueRegistry in the namespace ${namespace} is for the ` +
+      `${kindAddress(kind).kind} ${quoted(name)}${own}; there is ${found}. Create one, or ` +
+      "take feature.split_queues out."
+  })
 }
 
-/** The object for a session's workload. The failure is a sentence that names what was found instead. */
+/** The object for a session's workload. */
 export const chooseConfiguration = (
   workload: SplitWorkload,
   objects: SplitObjects
-): Result.Result<ChosenConfiguration, string> => {
+): Result.Result<ChosenConfiguration, ConfigurationProblem> => {
   const splitConfigs = objects.splitConfigs.filter((one) => isForWorkload(workload, one))
   const registries = objects.registries.filter((one) => isForSession(workload, one))
   const [splitConfig, otherConfig] = splitConfigs
   const [registry, otherRegistry] = registries
-  if (otherConfig !== undefined) return Result.fail(tooMany("MirrordSplitConfigs", splitConfigs, workload))
+  if (otherConfig !== undefined) return tooMany("MirrordSplitConfigs", splitConfigs, workload)
   if (splitConfig !== undefined) return Result.succeed({ _tag: "SplitConfig", object: splitConfig })
-  if (otherRegistry !== undefined) return Result.fail(tooMany("MirrordWorkloadQueueRegistries", registries, workload))
-  return registry === undefined
-    ? Result.fail(none(workload, objects))
-    : Result.succeed({ _tag: "Registry", object: registry })
+  if (otherRegistry !== undefined) return tooMany("MirrordWorkloadQueueRegistries", registries, workload)
+  return registry === undefined ? none(workload, objects) : Result.succeed({ _tag: "Registry", object: registry })
 }

@@ -52,23 +52,26 @@ describe("the configuration of a workload", () => {
   })
 
   it("is none where two objects are for it, which are named", () => {
-    expect(failureOf(choose([target({}, "b"), target({}, "a")], registry({})))).toBe(
-      'The MirrordSplitConfigs "a" and "b" in the namespace dev are all for the workload "shop": keep one of them.'
-    )
-    expect(failureOf(choose([], registry({}, {}, "b"), registry({}, { container: "app" }, "a")))).toContain(
+    expect(failureOf(choose([target({}, "b"), target({}, "a")], registry({})))).toEqual({
+      _tag: "Several",
+      why: 'The MirrordSplitConfigs "a" and "b" in the namespace dev are all for the workload "shop": keep one of them.'
+    })
+    expect(failureOf(choose([], registry({}, {}, "b"), registry({}, { container: "app" }, "a"))).why).toContain(
       'The MirrordWorkloadQueueRegistries "a" and "b"'
     )
   })
 
   it("is none where no object is for it, and the refusal lists those that there are", () => {
-    expect(failureOf(choose([...others], ...foreign))).toBe(
-      "No MirrordSplitConfig or MirrordWorkloadQueueRegistry in the namespace dev is for the Deployment " +
+    expect(failureOf(choose([...others], ...foreign))).toEqual({
+      _tag: "None",
+      why:
+        "No MirrordSplitConfig or MirrordWorkloadQueueRegistry in the namespace dev is for the Deployment " +
         '"shop", container "app"; there is "group (Deployment shop)", "kind (StatefulSet shop)", ' +
         '"name (Deployment other)", "old (Deployment shop, container sidecar)", "other (Deployment other)", ' +
         '"rollout (Rollout shop)". Create one, or take feature.split_queues out.'
-    )
-    expect(failureOf(choose([]))).toContain("there is none at all.")
+    })
+    expect(failureOf(choose([])).why).toContain("there is none at all.")
     const many = Array.from({ length: 25 }, (_, i) => target({ name: "x" }, `c${i}`))
-    expect(failureOf(choose(many))).toContain(" and 5 more.")
+    expect(failureOf(choose(many)).why).toContain(" and 5 more.")
   })
 })
