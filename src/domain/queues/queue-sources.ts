@@ -5,7 +5,7 @@
  * Not here: forwarding.
  */
 
-import type { QueuesOfVariable } from "./queue-references.ts"
+import type { QueueReference, QueuesOfVariable } from "./queue-references.ts"
 
 /** A queue at SQS that is split. */
 export interface QueueSource {
@@ -17,10 +17,22 @@ export interface QueueSource {
   readonly ids: ReadonlyArray<string>
 }
 
-/** The names and URLs whose identity has to be looked up. */
-export const referencesOf = (variables: ReadonlyArray<QueuesOfVariable>): ReadonlyArray<string> => [
-  ...new Set(variables.flatMap(({ references }) => references.map(({ text }) => text)))
-]
+/** A name or URL whose identity has to be looked up, and the first variable that has it. */
+export interface NamedQueue {
+  readonly reference: QueueReference
+  readonly variable: QueuesOfVariable
+}
+
+/** The names and URLs of the variables, each once. */
+export const referencesOf = (variables: ReadonlyArray<QueuesOfVariable>): ReadonlyArray<NamedQueue> => {
+  const named = new Map<string, NamedQueue>()
+  for (const variable of variables) {
+    for (const reference of variable.references) {
+      if (!named.has(reference.text)) named.set(reference.text, { reference, variable })
+    }
+  }
+  return [...named.values()]
+}
 
 /** The queues behind the variables, in the order in which they come first. */
 export const queueSources = (

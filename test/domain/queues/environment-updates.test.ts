@@ -114,7 +114,8 @@ describe("the queues of a workload", () => {
       variable("a", "R", "orders", "side"),
       variable("c", "S", "more")
     ]
-    expect(referencesOf(all)).toEqual(["orders", url, "more"])
+    const firsts = referencesOf(all).map(({ reference: { text }, variable: { variable: name } }) => `${name} ${text}`)
+    expect(firsts).toEqual(["Q orders", `U ${url}`, "S more"])
     const arn = (reference: string) => `arn:${reference.slice(reference.lastIndexOf("/") + 1)}`
     expect(queueSources(all, arn)).toEqual([
       { identity: "arn:orders", reference: "orders", ids: ["a", "b"] },
