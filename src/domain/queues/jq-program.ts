@@ -59,11 +59,11 @@ const calledWords = (program: string): ReadonlySet<string> => {
   return words
 }
 
-/** The reason why a program may not be used, as a sentence without a full stop; `undefined` if it may. */
+/** The reason why a program may not be used, which goes on after its name: `uses …`; `undefined` if it may. */
 export const jqProblem = (program: string): string | undefined => {
   const words = calledWords(program)
   const [word, effect] = Object.entries(refused).find(([name]) => words.has(name)) ?? []
-  return word && `The jq filter uses ${word}, which ${effect}: write a filter that reads the message alone`
+  return word && `uses ${word}, which ${effect}`
 }
 
 const present = (fields: object): JsonObject =>

@@ -38,7 +38,9 @@ export const readMessageFilter = ({ attributes, program }: FilterText): Result.R
       patterns.push({ name: name.toLowerCase(), pattern })
     }
     const problem = program === undefined ? undefined : jqProblem(program)
-    return problem === undefined ? { patterns, program } : yield* Result.fail(problem)
+    return problem === undefined
+      ? { patterns, program }
+      : yield* Result.fail(`The jq filter ${problem}: write a filter that reads the message alone`)
   })
 
 /** The texts of a message's attributes by their names in lower case. A name may stand for several attributes. */
