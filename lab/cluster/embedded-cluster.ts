@@ -16,6 +16,7 @@ import { watchAvailability } from "./http/availability.ts"
 import { Connections } from "./http/connections.ts"
 import { mastersGroup } from "./http/identity.ts"
 import { applyManifests } from "./http/manifests.ts"
+import { MutatingAdmission } from "./http/mutating-admission.ts"
 import { createAuthority, type KeyPair } from "./http/pki.ts"
 import type { PodLogs } from "./http/server-context.ts"
 import { ServiceAccountTokens } from "./http/tokens.ts"
@@ -220,6 +221,7 @@ class ClusterState {
   readonly tokens: ServiceAccountTokens
   readonly connections = new Connections()
   readonly proxy: AggregationProxy
+  readonly admission: MutatingAdmission
   readonly audit: Array<Caller> = []
   /** The aggregation layer's client certificate. */
   frontProxy: KeyPair
@@ -236,6 +238,7 @@ class ClusterState {
     applyManifests(this.store, bootstrapYaml)
     publishAuthorities(this.store, identities.clusterCa.caPem, identities.frontProxyCa.caPem)
     this.tokens = new ServiceAccountTokens({ store: this.store, now, random, leewaySeconds })
+    this.admission = new MutatingAdmission({ store: this.store, random })
     this.proxy = new AggregationProxy({
       store: this.store,
       random,
@@ -263,10 +266,11 @@ class ClusterState {
   })
 
   #makeServer(): Server {
-    const { audit, connections, identities, now, options, proxy, store, tokens } = this
+    const { admission, audit, connections, identities, now, options, proxy, store, tokens } = this
     return createApiServer({
       context: {
         store,
+        admission,
         now,
         tokens,
         bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000,

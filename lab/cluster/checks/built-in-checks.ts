@@ -25,6 +25,7 @@ import {
 } from "./field-checks.ts"
 import { annotationErrors } from "./object-metadata.ts"
 import { podSpec } from "./pod-checks.ts"
+import { mutatingWebhooks } from "./webhook-checks.ts"
 
 const sizeLimit = 1024 * 1024
 
@@ -166,6 +167,7 @@ const tables: Readonly<Record<string, ReadonlyArray<FieldRules>>> = {
     ...template,
     ["spec.template.spec.restartPolicy", jobPolicy]
   ],
+  "admissionregistration.k8s.io/mutatingwebhookconfigurations": mutatingWebhooks,
   "coordination.k8s.io/leases": [
     ["spec.leaseDurationSeconds", positive],
     ["spec.leaseTransitions", notNegative]

@@ -83,12 +83,25 @@ const untrustedCodes = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE"
 ])
 
+/** A certificate for other names than the one that was dialled. */
+const isForOthers = (error: NodeJS.ErrnoException): error is NodeJS.ErrnoException & TlsMismatch =>
+  error.code === "ERR_TLS_CERT_ALTNAME_INVALID"
+
+interface TlsMismatch {
+  readonly host: string
+  readonly cert: { readonly subjectaltname?: string }
+}
+
 /** The reason that a backend was not reached, in Go's words where we know them: people read it in the condition. */
-const reasonOf = (error: NodeJS.ErrnoException, authority: string): string => {
+export const reasonOf = (error: NodeJS.ErrnoException, authority: string): string => {
   if (error.code === "ECONNRESET") return "EOF"
   if (error.code === "ECONNREFUSED") return `dial tcp ${authority}: connect: connection refused`
   if (untrustedCodes.has(error.code ?? ""))
     return "tls: failed to verify certificate: x509: certificate signed by unknown authority"
+  if (isForOthers(error)) {
+    const names = [...(error.cert.subjectaltname ?? "").matchAll(/DNS:([^,]+)/gu)].map(([, name]) => name)
+    return `tls: failed to verify certificate: x509: certificate is valid for ${names.join(", ")}, not ${error.host}`
+  }
   return error.message
 }
 

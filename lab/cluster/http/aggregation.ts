@@ -69,8 +69,12 @@ export type Backend =
   | { readonly _tag: "Address"; readonly host: string; readonly port: number; readonly authority: string }
   | ({ readonly _tag: "Missing" } & Unavailable)
 
-/** The present target for requests to an aggregated service. `random` in [0, 1) picks among several ready endpoints. */
-export const resolveBackend = (store: ObjectStore, { service: target }: AggregatedService, random: number): Backend => {
+/** The present target for requests to a Service. `random` in [0, 1) picks among several ready endpoints. */
+export const resolveBackend = (
+  store: ObjectStore,
+  { service: target }: Pick<AggregatedService, "service">,
+  random: number
+): Backend => {
   const { namespace, name, port } = target
   const missing = (reason: string, message: string): Backend => ({ _tag: "Missing", reason, message })
   const about = `service/${name} in ${JSON.stringify(namespace)}`

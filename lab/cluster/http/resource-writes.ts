@@ -62,7 +62,14 @@ export const createObject = async (
 ): Promise<Written> => {
   const { object, warnings } = await readSent(request, info, "CreateOptions")
   const dryRun = isDryRun(request.query, "CreateOptions")
-  return { code: 201, object: context.store.create(info, object, { dryRun }), warnings }
+  const asked = ["fieldManager", "fieldValidation"].flatMap((name) => {
+    const value = request.query.get(name)
+    return value === null ? [] : [[name, value] as const]
+  })
+  const options = { ...(dryRun ? { dryRun: ["All"] } : {}), ...Object.fromEntries(asked) }
+  const admitted = context.admission.admit({ info, object, identity: request.identity, options })
+  const wanted = admitted === undefined ? object : await admitted
+  return { code: 201, object: context.store.create(info, wanted, { dryRun }), warnings }
 }
 
 const store = (context: ServerContext, request: ResourceRequest, info: ResourceInfo, draft: KubeObject): KubeObject => {

@@ -4,6 +4,8 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http"
+import type { KubeObject } from "../schema/kube-object.ts"
+import type { ResourceInfo } from "../schema/resource-info.ts"
 import type { ObjectStore } from "../store/object-store.ts"
 import type { Identity } from "./identity.ts"
 import type { Access } from "./rbac.ts"
@@ -29,9 +31,25 @@ export type PodLogs = (
   options: PodLogOptions
 ) => AsyncIterable<string> | string | undefined
 
+/** The creation of an object that has been decoded, and has no name yet if it has a `generateName`. */
+export interface Creation {
+  readonly info: ResourceInfo
+  readonly object: KubeObject
+  readonly identity: Identity
+  /** `CreateOptions` without kind and version. */
+  readonly options: { readonly dryRun?: ReadonlyArray<string>; readonly [field: string]: unknown }
+}
+
+/** Judges and changes objects before the store gets them. */
+export interface Admission {
+  /** The object to store in place of the sent one. `undefined`, at once, if the creation meets no webhook. */
+  readonly admit: (creation: Creation) => Promise<KubeObject> | undefined
+}
+
 /** Shared by all handlers. */
 export interface ServerContext {
   readonly store: ObjectStore
+  readonly admission: Admission
   readonly now: () => number
   readonly tokens: ServiceAccountTokens
   readonly bookmarkIntervalMs: number

@@ -157,6 +157,19 @@ const bindingDefaults = (object: KubeObject): void => {
   }
 }
 
+const webhookDefaults = (configuration: KubeObject): void => {
+  for (const webhook of asObjects(configuration["webhooks"])) {
+    webhook["failurePolicy"] ??= "Fail"
+    webhook["matchPolicy"] ??= "Equivalent"
+    webhook["reinvocationPolicy"] ??= "Never"
+    webhook["timeoutSeconds"] ??= 10
+    webhook["namespaceSelector"] ??= {}
+    webhook["objectSelector"] ??= {}
+    asObject(at(webhook, "clientConfig", "service"))["port"] ??= 443
+    for (const rule of asObjects(webhook["rules"])) rule["scope"] ??= "*"
+  }
+}
+
 const defaults: Record<string, (object: KubeObject, isNew: boolean) => void> = {
   "/pods": (object, isNew) => {
     const spec = specOf(object)
@@ -177,6 +190,7 @@ const defaults: Record<string, (object: KubeObject, isNew: boolean) => void> = {
   "batch/jobs": jobDefaults,
   "batch/cronjobs": cronJobDefaults,
   "coordination.k8s.io/leases": specOf,
+  "admissionregistration.k8s.io/mutatingwebhookconfigurations": webhookDefaults,
   "apiregistration.k8s.io/apiservices": (object) => {
     const service = at(object, "spec", "service")
     if (isObject(service)) service["port"] = asNumber(service["port"]) ?? 443

@@ -122,6 +122,11 @@ export const builtInResources: ReadonlyArray<ResourceInfo> = [
     sub: ["status"],
     generation: true
   }),
+  cluster("admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", {
+    categories: ["api-extensions"],
+    generation: true,
+    initialStatus: keepStatus
+  }),
   cluster("apiregistration.k8s.io/v1", "apiservices", "APIService", {
     categories: ["api-extensions"],
     sub: ["status"],

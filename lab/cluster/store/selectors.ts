@@ -1,9 +1,10 @@
 /**
  * Label and field selectors in the text form of a query (`a=b,c in (d,e),!f`), with a real server's refusals. The
- * selectors inside of objects (`matchLabels`) are `checks/field-checks.ts`'s part.
+ * selectors inside of objects (`matchLabels`) are checked in `checks/field-checks.ts`.
  */
 
 import { asObject, asString, at } from "../../../src/domain/json.ts"
+import { selects } from "../checks/field-checks.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import { badRequest } from "../wire/status-error.ts"
 
@@ -140,3 +141,7 @@ export const objectPredicate = (
     labels(asObject(object.metadata.labels)) &&
     fields(object)
 }
+
+/** Whether a selector inside of another object (`matchLabels`, `matchExpressions`) selects the object. */
+export const selectsObject = (selector: unknown, object: KubeObject): boolean =>
+  selects(selector, object.metadata.labels)

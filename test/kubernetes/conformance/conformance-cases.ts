@@ -12,6 +12,7 @@ import { podLogCases } from "./pod-logs.ts"
 import { refusalCases } from "./refusals.ts"
 import { serviceCases } from "./services.ts"
 import { watchesCases } from "./watches.ts"
+import { webhookCases } from "./webhooks.ts"
 
 /**
  * The behaviour of an API server on which our programs and tests rely. A difference between the embedded server and a
@@ -30,5 +31,6 @@ export const conformanceCases: ReadonlyArray<ConformanceCase> = [
   ...podLogCases,
   ...refusalCases,
   ...serviceCases,
-  ...endpointsCases
+  ...endpointsCases,
+  ...webhookCases
 ]
