@@ -10,17 +10,19 @@ import { join } from "node:path"
 import { Data, Effect, Schedule, type Scope } from "effect"
 import { bootstrapYaml } from "./bootstrap-objects.ts"
 import { startEndpointsController } from "./controllers/endpoints-controller.ts"
+import type { AdmitPod } from "./controllers/pod-creator.ts"
 import { AggregationProxy } from "./http/aggregation-proxy.ts"
 import { type Caller, createApiServer } from "./http/api-server.ts"
 import { watchAvailability } from "./http/availability.ts"
 import { Connections } from "./http/connections.ts"
-import { mastersGroup } from "./http/identity.ts"
+import { authenticatedGroup, mastersGroup } from "./http/identity.ts"
 import { applyManifests } from "./http/manifests.ts"
 import { MutatingAdmission } from "./http/mutating-admission.ts"
 import { createAuthority, type KeyPair } from "./http/pki.ts"
 import type { PodLogs } from "./http/server-context.ts"
 import { ServiceAccountTokens } from "./http/tokens.ts"
 import { kubeconfigYaml } from "./kubeconfig.ts"
+import type { KubeObject } from "./schema/kube-object.ts"
 import { ObjectStore } from "./store/object-store.ts"
 import * as refs from "./store/resource-refs.ts"
 import { apiServerIp } from "./store/service-allocation.ts"
@@ -86,6 +88,8 @@ export interface EmbeddedCluster {
   readonly frontProxy: () => KeyPair
   /** Replaces the aggregation layer's client certificate. The trusted authorities stay those of the ConfigMap. */
   readonly useFrontProxy: (identity: KeyPair) => void
+  /** The admission of a pod that a controller in this process creates, as this account of `kube-system`. */
+  readonly admitPod: AdmitPod
   /** Sets the source of container logs. */
   readonly setPodLogs: (podLogs: PodLogs | undefined) => void
   /** Ends the server: connections are reset, the port refuses, the objects stay. Does nothing if it is stopped. */
@@ -248,6 +252,18 @@ class ClusterState {
     })
   }
 
+  admitPod(object: KubeObject, account: string): Promise<KubeObject> | undefined {
+    const info = this.store.catalog.find(refs.pods)
+    if (info === undefined) return undefined
+    const accounts = "system:serviceaccounts"
+    const identity = {
+      user: `system:serviceaccount:kube-system:${account}`,
+      groups: [accounts, `${accounts}:kube-system`, authenticatedGroup],
+      extra: {}
+    }
+    return this.admission.admit({ info, object, identity, options: {} })
+  }
+
   start(port: number): Effect.Effect<number, ListenError> {
     return Effect.suspend(() => {
       const server = this.#makeServer()
@@ -359,6 +375,7 @@ export const startEmbeddedCluster = (
       useFrontProxy: (other) => {
         state.frontProxy = other
       },
+      admitPod: (pod, account) => state.admitPod(pod, account),
       setPodLogs: (hook) => {
         state.podLogs = hook
       },

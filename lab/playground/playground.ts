@@ -108,7 +108,7 @@ const startCluster = (options: PlaygroundOptions, description: PlaygroundCluster
       images: registry(options, description.name),
       apiServer: { ip: "127.0.0.1", port: Number(new URL(cluster.server).port) }
     })
-    yield* startWorkloadControllers(cluster.store)
+    yield* startWorkloadControllers(cluster.store, cluster.admitPod)
     cluster.setPodLogs((namespace, pod, container, logs) => {
       const answer = kubelet.podLogs(namespace, pod, container, logs)
       return answer._tag === "Lines" ? answer.lines : answer.message

@@ -8,7 +8,8 @@ import { type KubeObject, kubeTime } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
 import { jobs, pods } from "../store/resource-refs.ts"
 import { type Condition, ifPresent, nameOf, podPhase, setStatus, uidOf, withConditions } from "../store/store-access.ts"
-import { createPod, isActive, ownedPods, readyCount } from "./pod-template.ts"
+import type { PodCreator } from "./pod-creator.ts"
+import { isActive, ownedPods, readyCount } from "./pod-template.ts"
 
 const podLabels = (job: KubeObject): Record<string, string> => ({
   "batch.kubernetes.io/controller-uid": uidOf(job),
@@ -26,7 +27,8 @@ const isFinished = (status: Readonly<Record<string, unknown>>): boolean =>
  * Complete after `completions` succeeded pods, Failed after more than `backoffLimit` failed pods. Returns the
  * milliseconds after which the Job must be reconciled again.
  */
-export const reconcileJob = (store: ObjectStore, job: KubeObject, now: number): number | undefined => {
+export const reconcileJob = (creator: PodCreator, job: KubeObject, now: number): number | undefined => {
+  const { store } = creator
   const spec = asObject(job["spec"])
   const status = asObject(job["status"])
   if (job.metadata.deletionTimestamp !== undefined) return undefined
@@ -58,8 +60,8 @@ export const reconcileJob = (store: ObjectStore, job: KubeObject, now: number): 
     verdict !== undefined || spec["suspend"] === true
       ? 0
       : Math.min(asNumber(spec["parallelism"]) ?? 1, completions - succeeded)
-  for (let missing = goal - active.length; missing > 0; missing--) {
-    createPod(store, job, { name: { generateName: `${nameOf(job)}-` }, labels: podLabels(job) })
+  for (let missing = goal - active.length - creator.waiting(job).length; missing > 0; missing--) {
+    creator.create(job, { name: { generateName: `${nameOf(job)}-` }, labels: podLabels(job) })
   }
   for (const pod of active.slice(goal)) {
     ifPresent(() => store.delete(pods, pod.metadata.namespace, nameOf(pod), { uid: uidOf(pod) }))

@@ -8,16 +8,7 @@ import { asObject, asStrings, at } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
 import { pods } from "../store/resource-refs.ts"
-import {
-  controllerOf,
-  ifPresent,
-  isPodReady,
-  namespaceOf,
-  ownedBy,
-  podPhase,
-  sorted,
-  uidOf
-} from "../store/store-access.ts"
+import { controllerOf, isPodReady, namespaceOf, ownedBy, podPhase, sorted, uidOf } from "../store/store-access.ts"
 
 const stringMap = (value: unknown): Record<string, string> =>
   Object.fromEntries(Object.entries(asObject(value)).map(([key, item]) => [key, String(item)]))
@@ -31,34 +22,31 @@ export const templateHash = (template: unknown): string => {
   return [...digest.subarray(0, 10)].map((byte) => alphabet.charAt(byte % alphabet.length)).join("")
 }
 
-/** Creates a pod from the owner's `spec.template`. An existing pod with the same name stays as it is. */
-export const createPod = (
-  store: ObjectStore,
-  owner: KubeObject,
-  options: {
-    readonly name: { readonly name: string } | { readonly generateName: string }
-    readonly labels?: Readonly<Record<string, string>>
-    readonly spec?: Readonly<Record<string, unknown>>
-  }
-): void => {
+/** The name of a new pod, and what it has beside the owner's `spec.template`. */
+export interface NewPod {
+  readonly name: { readonly name: string } | { readonly generateName: string }
+  readonly labels?: Readonly<Record<string, string>>
+  readonly spec?: Readonly<Record<string, unknown>>
+}
+
+/** A pod from the owner's `spec.template`. */
+export const podFrom = (owner: KubeObject, { labels, name, spec }: NewPod): KubeObject => {
   const template = asObject(asObject(owner["spec"])["template"])
   const annotations = stringMap(at(template, "metadata", "annotations"))
   const finalizers = asStrings(at(template, "metadata", "finalizers"))
-  ifPresent(() =>
-    store.create(pods, {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: {
-        ...options.name,
-        namespace: namespaceOf(owner),
-        labels: { ...stringMap(at(template, "metadata", "labels")), ...options.labels },
-        ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
-        ...(finalizers.length === 0 ? {} : { finalizers: [...finalizers] }),
-        ownerReferences: [ownedBy(owner, owner.apiVersion, owner.kind)]
-      },
-      spec: { ...structuredClone(asObject(template["spec"])), ...options.spec }
-    })
-  )
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      ...name,
+      namespace: namespaceOf(owner),
+      labels: { ...stringMap(at(template, "metadata", "labels")), ...labels },
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
+      ...(finalizers.length === 0 ? {} : { finalizers: [...finalizers] }),
+      ownerReferences: [ownedBy(owner, owner.apiVersion, owner.kind)]
+    },
+    spec: { ...structuredClone(asObject(template["spec"])), ...spec }
+  }
 }
 
 export const ownedPods = (store: ObjectStore, owner: KubeObject): ReadonlyArray<KubeObject> =>

@@ -8,7 +8,8 @@ import type { KubeObject } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
 import { pods, statefulSets } from "../store/resource-refs.ts"
 import { ifPresent, isPodReady, nameOf, setStatus, uidOf } from "../store/store-access.ts"
-import { createPod, isActive, ownedPods, readyCount, templateHash } from "./pod-template.ts"
+import type { PodCreator } from "./pod-creator.ts"
+import { isActive, ownedPods, readyCount, templateHash } from "./pod-template.ts"
 
 const revisionLabel = "controller-revision-hash"
 
@@ -16,6 +17,7 @@ const ordinalOf = (pod: KubeObject): number => Number(/-([0-9]+)$/u.exec(nameOf(
 
 /** A StatefulSet as it shall be, and what there is of it. */
 interface Rollout {
+  readonly creator: PodCreator
   readonly store: ObjectStore
   readonly set: KubeObject
   readonly wanted: number
@@ -41,11 +43,11 @@ const removeSurplus = ({ existing, parallel, store, wanted }: Rollout): void => 
 }
 
 /** Creates missing pods; whether a pod is waited for. */
-const createMissing = ({ existing, parallel, revision, set, store, wanted }: Rollout): boolean => {
+const createMissing = ({ creator, existing, parallel, revision, set, wanted }: Rollout): boolean => {
   let waiting = false
   for (let ordinal = 0; ordinal < wanted && !waiting; ordinal++) {
     const pod = existing.find((candidate) => ordinalOf(candidate) === ordinal)
-    if (pod === undefined) create(store, set, ordinal, revision)
+    if (pod === undefined) create(creator, set, ordinal, revision)
     waiting = !parallel && (pod === undefined || !isPodReady(pod) || !isActive(pod))
   }
   return waiting
@@ -63,14 +65,15 @@ const replaceOutdated = ({ existing, revision, set, store }: Rollout, waiting: b
  * Starts each pod when the previous pod is ready (`Parallel`: all at once); removes and updates from the highest
  * ordinal. A pod that is being deleted or has ended keeps its name until it is gone.
  */
-export const reconcileStatefulSet = (store: ObjectStore, set: KubeObject): void => {
+export const reconcileStatefulSet = (creator: PodCreator, set: KubeObject): void => {
+  const { store } = creator
   const spec = asObject(set["spec"])
   const wanted = asNumber(spec["replicas"]) ?? 1
   const revision = `${nameOf(set)}-${templateHash(spec["template"])}`
   const parallel = spec["podManagementPolicy"] === "Parallel"
   if (set.metadata.deletionTimestamp === undefined) {
     const existing = ownedPods(store, set).toSorted((a, b) => ordinalOf(b) - ordinalOf(a))
-    const rollout = { store, set, wanted, revision, parallel, existing }
+    const rollout = { creator, store, set, wanted, revision, parallel, existing }
     removeSurplus(rollout)
     replaceOutdated(rollout, createMissing(rollout))
   }
@@ -93,15 +96,16 @@ const publishStatus = (store: ObjectStore, set: KubeObject, wanted: number, revi
   })
 }
 
-const create = (store: ObjectStore, set: KubeObject, ordinal: number, revision: string): void => {
+const create = (creator: PodCreator, set: KubeObject, ordinal: number, revision: string): void => {
   const name = `${nameOf(set)}-${ordinal}`
+  if (creator.waiting(set).some((pod) => nameOf(pod) === name)) return
   const spec = asObject(set["spec"])
   const claims = asObjects(spec["volumeClaimTemplates"]).map((claim) => {
     const claimName = String(at(claim, "metadata", "name"))
     return { name: claimName, persistentVolumeClaim: { claimName: `${claimName}-${name}` } }
   })
   const subdomain = asString(spec["serviceName"])
-  createPod(store, set, {
+  creator.create(set, {
     name: { name },
     labels: {
       [revisionLabel]: revision,

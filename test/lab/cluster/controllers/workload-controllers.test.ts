@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { ContainerProgram } from "../../../../lab/cluster/node/container-program.ts"
 import type { KubeObject, ResourceRef } from "../../../../lab/cluster/schema/kube-object.ts"
@@ -6,6 +6,8 @@ import type { ObjectStore } from "../../../../lab/cluster/store/object-store.ts"
 import { deployments, jobs, pods, replicaSets, statefulSets } from "../../../../lab/cluster/store/resource-refs.ts"
 import { controllerOf, isPodReady, nameOf } from "../../../../lab/cluster/store/store-access.ts"
 import { asObjects, at } from "../../../../src/domain/json.ts"
+import { it } from "../../../support/effect-it.ts"
+import { turns } from "../../../support/turns.ts"
 import { testCluster, until } from "../node/test-cluster.ts"
 
 const forever: ContainerProgram = () => Effect.never
@@ -121,6 +123,36 @@ describe("Deployment", () => {
         assert.strictEqual(done.metadata.annotations?.["deployment.kubernetes.io/revision"], "2")
         const sizes = store.list(replicaSets, { namespace: "default" }).items.map((set) => at(set, "spec", "replicas"))
         assert.deepStrictEqual(sizes.toSorted(), [0, 2])
+      })
+    )
+  )
+
+  it.live("lets a pod go that loses its label, replaces it, and takes it back", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { store } = yield* testCluster(230, { app: forever })
+        store.create(deployments, workload("apps/v1", "Deployment", "web", { replicas: 1 }))
+        yield* where(store, deployments, "web", readyReplicas(1))
+        const name = nameOf(podsOf(store)[0] ?? workload("", "", "", {}))
+        const hash = "pod-template-hash"
+        const value = podsOf(store)[0]?.metadata.labels?.[hash] ?? ""
+        const label = (change: Record<string, string>) =>
+          store.modify(pods, "default", name, (draft) => {
+            draft.metadata.labels = { app: "web", ...change }
+          })
+        label({})
+        yield* until(store, all, () => (podsOf(store).filter(isPodReady).length === 2 ? true : undefined))
+        assert.notProperty(store.get(pods, "default", name)?.metadata, "ownerReferences")
+        const owners = podsOf(store).map((pod) => controllerOf(pod)?.kind)
+        assert.sameMembers(owners, [undefined, "ReplicaSet"])
+        yield* Effect.promise(() => turns())
+        let isTakenBack = false
+        store.watch(pods, {}, ({ object }) => {
+          isTakenBack ||= nameOf(object) === name && controllerOf(object)?.kind === "ReplicaSet"
+        })
+        label({ [hash]: value })
+        yield* until(store, all, () => (podsOf(store).length === 1 ? true : undefined))
+        assert.isTrue(isTakenBack)
       })
     )
   )
