@@ -1,9 +1,9 @@
 /**
- * Deployments → ReplicaSets: one per template, with revisions, roll-out and status. Simpler than a real controller:
- * `maxSurge` and `maxUnavailable` are ignored, and old ReplicaSets stay as long as the Deployment.
+ * Deployments → ReplicaSets: one per template, with revisions, roll-out and status. Simpler than a real controller: a
+ * pod is available when it is ready, and old ReplicaSets stay as long as the Deployment.
  */
 
-import { asNumber, asObject, at } from "../../../src/domain/json.ts"
+import { asNumber, asObject, at, type JsonObject } from "../../../src/domain/json.ts"
 import { type KubeObject, kubeTime } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
 import { deployments, replicaSets } from "../store/resource-refs.ts"
@@ -84,10 +84,42 @@ const createSet = (store: ObjectStore, deployment: KubeObject, hash: string, rev
   )
 }
 
-/**
- * RollingUpdate starts all new pods at once and removes an old pod for each new pod that is ready. Recreate waits until
- * the old pods have ended.
- */
+/** A number of pods, or a percentage of the wanted ones. */
+const share = (value: unknown, wanted: number, round: (pods: number) => number): number =>
+  asNumber(value) ?? round((Number.parseInt(String(value), 10) * wanted) / 100)
+
+/** The pods that a roll-out may have beyond the wanted ones, and those that it may lack: not zero for both. */
+const bounds = (spec: JsonObject, wanted: number): { readonly surge: number; readonly lacking: number } => {
+  const { maxSurge = "25%", maxUnavailable = "25%" } = asObject(at(spec, "strategy", "rollingUpdate"))
+  const surge = share(maxSurge, wanted, Math.ceil)
+  const lacking = share(maxUnavailable, wanted, Math.floor)
+  return { surge, lacking: surge === 0 && lacking === 0 ? 1 : lacking }
+}
+
+/** Starts new pods up to `maxSurge`; then removes old pods down to `maxUnavailable`, those first that are not ready. */
+const rollOut = (
+  store: ObjectStore,
+  { lacking, surge, wanted }: { readonly lacking: number; readonly surge: number; readonly wanted: number },
+  current: KubeObject,
+  old: ReadonlyArray<KubeObject>
+): void => {
+  const sizeOf = (set: KubeObject): number => count(set, "spec", "replicas")
+  const readyOf = (set: KubeObject): number => count(set, "status", "readyReplicas")
+  const oldSize = old.reduce((sum, set) => sum + sizeOf(set), 0)
+  const room = Math.max(0, wanted + surge - oldSize - sizeOf(current))
+  scale(store, current, Math.min(wanted, sizeOf(current) + room))
+  let surplus = Math.max(0, oldSize + readyOf(current) - (wanted - lacking))
+  const kept = new Map(old.toSorted((a, b) => revisionOf(a) - revisionOf(b)).map((set) => [set, sizeOf(set)]))
+  for (const needed of [readyOf, () => 0])
+    for (const [set, size] of kept) {
+      const gone = Math.min(surplus, Math.max(0, size - needed(set)))
+      kept.set(set, size - gone)
+      surplus -= gone
+    }
+  for (const [set, size] of kept) scale(store, set, size)
+}
+
+/** RollingUpdate starts and removes pods within `maxSurge` and `maxUnavailable`. Recreate ends the old pods first. */
 export const reconcileDeployment = (store: ObjectStore, deployment: KubeObject, now: number): void => {
   const spec = asObject(deployment["spec"])
   const wanted = asNumber(spec["replicas"]) ?? 1
@@ -106,15 +138,10 @@ export const reconcileDeployment = (store: ObjectStore, deployment: KubeObject, 
   if (current !== undefined) {
     const revision = newest(old) >= revisionOf(current) ? newest(old) + 1 : revisionOf(current)
     annotate(store, deployment, current, revision)
-    const recreate = at(spec, "strategy", "type") === "Recreate"
-    const oldPods = old.flatMap((set) => ownedPods(store, set))
-    if (!recreate || oldPods.length === 0) scale(store, current, wanted)
-    let keep = recreate ? 0 : Math.max(0, wanted - count(current, "status", "readyReplicas"))
-    for (const set of old.toSorted((a, b) => revisionOf(b) - revisionOf(a))) {
-      const kept = Math.min(count(set, "spec", "replicas"), keep)
-      scale(store, set, kept)
-      keep -= kept
-    }
+    if (at(spec, "strategy", "type") === "Recreate") {
+      if (old.every((set) => ownedPods(store, set).length === 0)) scale(store, current, wanted)
+      for (const set of old) scale(store, set, 0)
+    } else rollOut(store, { ...bounds(spec, wanted), wanted }, current, old)
   }
   publishStatus(store, deployment, { current: name, wanted, now })
 }

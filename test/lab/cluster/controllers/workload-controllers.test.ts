@@ -5,7 +5,7 @@ import type { KubeObject, ResourceRef } from "../../../../lab/cluster/schema/kub
 import type { ObjectStore } from "../../../../lab/cluster/store/object-store.ts"
 import { deployments, jobs, pods, replicaSets, statefulSets } from "../../../../lab/cluster/store/resource-refs.ts"
 import { controllerOf, isPodReady, nameOf } from "../../../../lab/cluster/store/store-access.ts"
-import { asObjects, at } from "../../../../src/domain/json.ts"
+import { asObject, asObjects, at } from "../../../../src/domain/json.ts"
 import { it } from "../../../support/effect-it.ts"
 import { turns } from "../../../support/turns.ts"
 import { testCluster, until } from "../node/test-cluster.ts"
@@ -123,6 +123,65 @@ describe("Deployment", () => {
         assert.strictEqual(done.metadata.annotations?.["deployment.kubernetes.io/revision"], "2")
         const sizes = store.list(replicaSets, { namespace: "default" }).items.map((set) => at(set, "spec", "replicas"))
         assert.deepStrictEqual(sizes.toSorted(), [0, 2])
+      })
+    )
+  )
+
+  it.live.each([
+    [4, 1, 0, 5, 4],
+    [4, 0, 1, 4, 3],
+    [2, "0%", "10%", 2, 1]
+  ] as const)(
+    "of %s pods rolls out with maxSurge %s and maxUnavailable %s: at most %s, at least %s ready",
+    function* ([replicas, maxSurge, maxUnavailable, most, fewest]) {
+      const { store } = yield* testCluster(228, { app: forever })
+      const strategy = { type: "RollingUpdate", rollingUpdate: { maxSurge, maxUnavailable } }
+      store.create(deployments, workload("apps/v1", "Deployment", "web", { replicas, strategy }))
+      yield* where(store, deployments, "web", readyReplicas(replicas))
+      const seen = { most: 0, fewest: replicas as number }
+      store.watch(pods, {}, () => {
+        const active = podsOf(store).filter((p) => p.metadata.deletionTimestamp === undefined)
+        seen.most = Math.max(seen.most, active.length)
+        seen.fewest = Math.min(seen.fewest, active.filter(isPodReady).length)
+      })
+      store.modify(deployments, "default", "web", (draft) => {
+        const template = asObject(at(draft, "spec", "template"))
+        template["metadata"] = {
+          ...asObject(template["metadata"]),
+          annotations: { "kubectl.kubernetes.io/restartedAt": "2026-01-01T00:00:00Z" }
+        }
+      })
+      const updated = (d: KubeObject) => at(d, "status", "updatedReplicas") === replicas
+      yield* where(store, deployments, "web", (d) => updated(d) && readyReplicas(replicas)(d))
+      yield* until(store, all, () => (podsOf(store).length === replicas ? true : undefined))
+      assert.deepStrictEqual(seen, { most, fewest })
+      assert.isTrue(
+        podsOf(store).every((p) => p.metadata.annotations?.["kubectl.kubernetes.io/restartedAt"] !== undefined)
+      )
+    }
+  )
+
+  it.live("a roll-out that never becomes ready gives way to the next one, not the pods that are ready", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { store } = yield* testCluster(229, { app: forever })
+        store.create(deployments, workload("apps/v1", "Deployment", "web", { replicas: 2 }))
+        yield* where(store, deployments, "web", readyReplicas(2))
+        let fewest = 2
+        store.watch(pods, {}, () => {
+          const active = podsOf(store).filter((p) => p.metadata.deletionTimestamp === undefined)
+          fewest = Math.min(fewest, active.filter(isPodReady).length)
+        })
+        const use = (image: string, revision: string) =>
+          store.modify(deployments, "default", "web", (draft) => {
+            const container = asObjects(at(draft, "spec", "template", "spec", "containers"))[0]
+            if (container !== undefined) Object.assign(container, { image, env: [{ name: "V", value: revision }] })
+          })
+        use("missing", "2")
+        yield* until(store, all, () => (podsOf(store).length === 3 ? true : undefined))
+        use("app", "3")
+        yield* where(store, deployments, "web", (d) => readyReplicas(2)(d) && at(d, "status", "updatedReplicas") === 2)
+        assert.strictEqual(fewest, 2)
       })
     )
   )
