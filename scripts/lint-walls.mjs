@@ -63,7 +63,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
   "src/domain/fleet/sharding": inDomain("fleet", "leadership", "sessions"),
   "src/domain/copies": inDomain("resources", "targets", "fleet", "sessions"),
   "src/domain/branches": inDomain("resources", "protocol", "targets", "agents", "fleet", "policies", "sessions"),
-  "src/domain/queues": inDomain("resources", "targets"),
+  "src/domain/queues": inDomain("resources", "targets", "sessions"),
   "src/domain/events": inDomain("resources", "fleet", "sessions", "branches"),
   "src/domain/metrics": inDomain("resources", "sessions"),
   "src/domain/commands": inDomain(
@@ -99,7 +99,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
   "src/app/sessions/primary": inApp("kernel", "api", "ground", "relay", "fleet", "sessions"),
   "src/app/sessions/member": inApp("kernel", "api", "ground", "branches", "relay", "sessions"),
   "src/app/copies": inApp("kernel", "api", "ground"),
-  "src/app/queues": inApp("kernel"),
+  "src/app/queues": inApp("kernel", "api", "ground"),
   "src/app/branches/sync": inApp("kernel", "api", "ground", "branches"),
   "src/app/metrics": inApp("kernel", "api"),
   "src/app/operator": inApp(
@@ -115,6 +115,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
     "branches",
     "sessions/**",
     "copies",
+    "queues",
     "branches/sync"
   ),
   "src/app/commands": inApp(
