@@ -13,11 +13,7 @@ import { makeBranches } from "../../src/app/branches/branch-controller.ts"
 import type { BranchDirectory } from "../../src/app/branches/branch-directory.ts"
 import { ensureAgentIdentity } from "../../src/app/certificates/agent-identity.ts"
 import { watchFrontProxy } from "../../src/app/certificates/front-proxy.ts"
-import {
-  operatorApiService,
-  ownCertificateSecret,
-  ownServingCertificate
-} from "../../src/app/certificates/own-certificate.ts"
+import { ownCertificateSecret, ownServingCertificate } from "../../src/app/certificates/own-certificate.ts"
 import { ensureUserAuthority } from "../../src/app/certificates/user-authority.ts"
 import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
 import { copyLayer, CopySettings } from "../../src/app/copies/copy-target-capability.ts"
@@ -64,6 +60,7 @@ import {
 } from "../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { isBeingDeleted } from "../../src/domain/resources/object-meta.ts"
+import { operatorApiService } from "../../src/domain/resources/operator-api.ts"
 import { sessions } from "../../src/domain/resources/session.ts"
 import { parentFinalizer } from "../../src/domain/sessions/names.ts"
 import { defaultBounds } from "../../src/domain/sessions/session-bounds.ts"

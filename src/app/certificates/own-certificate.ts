@@ -19,14 +19,13 @@ import {
   servingStep
 } from "../../domain/fleet/credentials/serving-renewal.ts"
 import { type ApiService, apiServices, type Secret, secrets } from "../../domain/resources/core-kinds.ts"
-import { operatorGroup } from "../../domain/resources/operator-api.ts"
+import { operatorApiService } from "../../domain/resources/operator-api.ts"
 import { readResource, type ResourceDescriptor } from "../../domain/resources/resource-descriptor.ts"
 import { ownerLabel } from "../../domain/sessions/names.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
 import { logInfo } from "../kernel/log.ts"
 
 export const ownCertificateSecret = "mirrord-operator-serving"
-export const operatorApiService = `v1.${operatorGroup}`
 
 /** How long the API server may take, so that a process that starts does not wait for it much longer. */
 const patience = "5 seconds"

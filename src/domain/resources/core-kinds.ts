@@ -119,7 +119,11 @@ export type Lease = typeof Lease.Type
 export const ApiService = Schema.Struct({
   metadata: ObjectMeta,
   spec: Schema.Struct({
-    service: Schema.Struct({ name: Schema.String, namespace: Schema.String }),
+    service: Schema.Struct({
+      name: Schema.String,
+      namespace: Schema.String,
+      port: Schema.optionalKey(Schema.NullOr(Schema.Int))
+    }),
     caBundle: optionalText,
     insecureSkipTLSVerify: Schema.optionalKey(Schema.NullOr(Schema.Boolean))
   })
@@ -237,6 +241,24 @@ export const apiServices: ResourceDescriptor<ApiService> = {
   plural: "apiservices",
   scope: "Cluster",
   schema: ApiService
+}
+
+/** Read for its uid alone. */
+export const clusterRoles: Omit<ResourceDescriptor<never>, "schema"> = {
+  group: "rbac.authorization.k8s.io",
+  version: "v1",
+  kind: "ClusterRole",
+  plural: "clusterroles",
+  scope: "Cluster"
+}
+
+/** Made and compared as a whole (queues/pod-webhook.ts). */
+export const mutatingWebhookConfigurations: Omit<ResourceDescriptor<never>, "schema"> = {
+  group: "admissionregistration.k8s.io",
+  version: "v1",
+  kind: "MutatingWebhookConfiguration",
+  plural: "mutatingwebhookconfigurations",
+  scope: "Cluster"
 }
 
 /** Created at the subresource `serviceaccounts/<name>/token`. */

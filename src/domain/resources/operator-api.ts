@@ -8,6 +8,10 @@ export const operatorGroup = "operator.metalbear.co"
 export const operatorGroupVersion = `${operatorGroup}/v1`
 /** Below it stands everything that the operator serves. */
 export const operatorApiRoot = `/apis/${operatorGroupVersion}`
+/** The APIService by which the API server knows the operator. */
+export const operatorApiService = `v1.${operatorGroup}`
+/** Below it API servers ask about new pods of a split: a path for each split, with the uid of its record. */
+export const splitPodsPath = "/split-pods"
 
 /** The WebSocket subprotocol that the real client offers and operators demand (operator-api.md §7.3). */
 export const connectSubprotocol = "v4.channel.k8s.io"

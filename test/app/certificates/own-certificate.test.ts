@@ -3,12 +3,9 @@ import { TestClock } from "effect/testing"
 import { assert, describe } from "vitest"
 import { readBundle } from "../../../src/adapters/x509/certificate-bundle.ts"
 import { servingCertificate } from "../../../src/app/certificates/certificate-watch.ts"
-import {
-  operatorApiService,
-  ownCertificateSecret,
-  ownServingCertificate
-} from "../../../src/app/certificates/own-certificate.ts"
+import { ownCertificateSecret, ownServingCertificate } from "../../../src/app/certificates/own-certificate.ts"
 import { apiServices, secrets } from "../../../src/domain/resources/core-kinds.ts"
+import { operatorApiService } from "../../../src/domain/resources/operator-api.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
 import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
