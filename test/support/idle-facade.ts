@@ -20,5 +20,6 @@ export const idleFacade: OperatorFacade["Service"] = {
   listCopyTargets: () => Effect.succeed([]),
   copyTarget: () => Effect.fail(notFound("There is no copy target.")),
   takeCredentials: () => Effect.fail(forbidden("nobody may")),
+  reviewPod: () => Effect.succeed({ kind: "AdmissionReview" }),
   connect: () => Effect.fail(forbidden("nobody may"))
 }

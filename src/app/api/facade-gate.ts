@@ -43,6 +43,7 @@ export const mapFacade = (behind: Effect.Effect<Facade, ApiError>, gate: FacadeG
     listCopyTargets: (selection) => read(Effect.flatMap(behind, (facade) => facade.listCopyTargets(selection))),
     copyTarget: (...which) => read(Effect.flatMap(behind, (facade) => facade.copyTarget(...which))),
     takeCredentials: (request) => write(Effect.flatMap(behind, (facade) => facade.takeCredentials(request))),
+    reviewPod: (...review) => read(Effect.flatMap(behind, (facade) => facade.reviewPod(...review))),
     connect: (request) => connect(Effect.flatMap(behind, (facade) => facade.connect(request)))
   }
 }

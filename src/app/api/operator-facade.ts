@@ -30,6 +30,9 @@ export interface CopyTargetRequest extends Asker {
 /** A request that brings values for a database branch. `body`: as it was sent, not yet checked, and never logged. */
 export type CredentialsRequest = Pick<CopyTargetRequest, "caller" | "clientName" | "clientHostname" | "body">
 
+/** Reads the body of a request as JSON. `maxKib`: how many KiB it may have. */
+export type ReadBody = (maxKib: number) => Effect.Effect<unknown, ApiError>
+
 /** Copies of targets that are asked for. */
 export interface CopySelection {
   /** Missing: in all namespaces. */
@@ -132,6 +135,11 @@ export class OperatorFacade extends Context.Service<
      * §1.8).
      */
     readonly takeCredentials: (request: CredentialsRequest) => Effect.Effect<object, ApiError>
+    /**
+     * Answers an AdmissionReview about a pod that is being created, for the queue split of this uid. The caller may be
+     * anyone, so the body is read when it is known how much of it is worth reading.
+     */
+    readonly reviewPod: (uid: string, body: ReadBody) => Effect.Effect<object, ApiError>
     /** Completes when the session is usable. */
     readonly connect: (request: ConnectRequest) => Effect.Effect<AcceptedConnection, ApiError, Scope.Scope>
   }

@@ -5,15 +5,8 @@
 
 import { IncomingMessage } from "node:http"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { ByteSize, Cause, Clock, Context, Effect, Layer, type Scope, Stream } from "effect"
-import {
-  HttpIncomingMessage,
-  HttpRouter,
-  HttpServerError,
-  HttpServerRequest,
-  HttpServerRespondable,
-  HttpServerResponse
-} from "effect/http"
+import { Cause, Clock, Context, Effect, Layer, type Scope, Stream } from "effect"
+import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerRespondable, HttpServerResponse } from "effect/http"
 import { selectedPrimary } from "../../domain/copies/copy-order.ts"
 import { clusterColumns, type ServedCluster } from "../../domain/fleet/cluster-object.ts"
 import type { Caller } from "../../domain/fleet/credentials/front-proxy.ts"
@@ -27,20 +20,10 @@ import { logError } from "../kernel/log.ts"
 import type { CallerResult } from "./caller.ts"
 import { apiGroup, apiResourceList } from "./discovery.ts"
 import { OperatorFacade, type SessionSelection } from "./operator-facade.ts"
+import { podReviewRoute } from "./pod-review-route.ts"
+import { bodyText, parseJson } from "./request-body.ts"
 import { type TakenByCallers, weightOf } from "./request-bounds.ts"
-import {
-  ApiError,
-  badRequest,
-  internalError,
-  notFound,
-  sentences,
-  successBody,
-  tooLarge,
-  unauthorized
-} from "./status.ts"
-
-/** Largest body of a request, in KiB. The largest that a client sends is a certificate request of 300 bytes. */
-const maxBody = 64
+import { ApiError, badRequest, internalError, notFound, sentences, successBody, unauthorized } from "./status.ts"
 
 /**
  * Identifies the caller of a request, and counts the request among the caller's; the server, which knows the front
@@ -69,21 +52,8 @@ const authenticated: Effect.Effect<
 
 const json = (value: object, status = 200) => HttpServerResponse.json(value, { status }).pipe(Effect.orDie)
 
-/** The body of a request as text. Bytes beyond the bound are not kept. */
-const bodyText = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => request.text).pipe(
-  Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.kibibytes(maxBody)),
-  Effect.mapError(({ reason }) =>
-    reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
-      ? tooLarge(`The body of the request is larger than ${maxBody} KiB, which no request needs.`)
-      : badRequest("The body could not be read.")
-  )
-)
-
 /** Parameters of the path, which the router has decoded already. */
 const parameters = Effect.map(HttpRouter.params, (all) => (name: string) => all[name] ?? "")
-
-const parseJson = (text: string): Effect.Effect<unknown, ApiError> =>
-  Effect.try({ try: () => JSON.parse(text) as unknown, catch: () => badRequest("The body is not JSON.") })
 
 /**
  * POST of the new credential flow: the object comes back with its certificate and is stored nowhere (operator-api.md
@@ -91,7 +61,7 @@ const parseJson = (text: string): Effect.Effect<unknown, ApiError> =>
  */
 const createCredentials = Effect.gen(function* () {
   yield* authenticated
-  const object = yield* bodyText.pipe(Effect.flatMap(parseJson))
+  const object = yield* bodyText().pipe(Effect.flatMap(parseJson))
   const csr = at(object, "spec", "csr")
   if (typeof csr !== "string") {
     return yield* badRequest("spec.csr: found nothing readable; it must be the PEM text of a certificate request.")
@@ -103,7 +73,7 @@ const createCredentials = Effect.gen(function* () {
 /** POST of the legacy flow: raw PEM or a JSON string in, a JSON string out (operator-api.md §5.3). */
 const createCertificate = Effect.gen(function* () {
   yield* authenticated
-  const text = yield* bodyText
+  const text = yield* bodyText()
   const csr = text.trimStart().startsWith('"') ? yield* parseJson(text) : text
   if (typeof csr !== "string") return yield* badRequest("The body must be the PEM text of a certificate request.")
   const certificate = yield* (yield* OperatorFacade).issueCertificate(csr)
@@ -253,7 +223,7 @@ const shown = (header: string | undefined): string | undefined =>
 const createCopyTarget = Effect.gen(function* () {
   const caller = yield* authenticated
   const { headers } = yield* HttpServerRequest.HttpServerRequest
-  const body = yield* bodyText.pipe(Effect.flatMap(parseJson))
+  const body = yield* bodyText().pipe(Effect.flatMap(parseJson))
   const namespace = (yield* parameters)("namespace")
   const made = yield* (yield* OperatorFacade).createCopyTarget({
     caller,
@@ -271,7 +241,7 @@ const createCopyTarget = Effect.gen(function* () {
 const createBranchCredentials = Effect.gen(function* () {
   const caller = yield* authenticated
   const { headers } = yield* HttpServerRequest.HttpServerRequest
-  const body = yield* bodyText.pipe(Effect.flatMap(parseJson))
+  const body = yield* bodyText().pipe(Effect.flatMap(parseJson))
   const taken = yield* (yield* OperatorFacade).takeCredentials({
     caller,
     body,
@@ -298,6 +268,7 @@ export const routes = Layer.mergeAll(
   // operator can tell users why. An operator that stops accepts no connection any more.
   HttpRouter.add("GET", "/readyz/serving", HttpServerResponse.text("ok")),
   HttpRouter.add("GET", "/readyz", ready),
+  podReviewRoute,
   HttpRouter.add(
     "GET",
     `/apis/${operatorGroup}`,

@@ -49,6 +49,8 @@ import { CurrentSettings } from "../kernel/setting-values.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { steadyClock } from "../kernel/steady-clock.ts"
 import { CurrentTracing } from "../kernel/tracing.ts"
+import { answerPodReview } from "../queues/answer-pod-review.ts"
+import { PodReviews } from "../queues/pod-reviews.ts"
 import { makeInterceptions } from "../relay/interceptions.ts"
 import { PrimaryGround } from "../sessions/primary/primary-capability.ts"
 import { SessionEnds } from "../sessions/session-ends.ts"
@@ -87,6 +89,8 @@ export interface OperatorOptions {
   readonly copyImage?: CopyImage | undefined
   /** The engines whose databases have branches in this cluster; `undefined` if none. */
   readonly branchSettings?: BranchSettings | undefined
+  /** PEM of the certificate that is served now, for API servers that are told no authority of it. */
+  readonly servedAuthority?: (() => string | undefined) | undefined
   /** Whether the statistics go on after a restart and under another leader. */
   readonly keepsUsers?: boolean
 }
@@ -246,6 +250,7 @@ const facadeOf = (operator: Operator): Facade => {
         ground.interceptions.watch(user, key === undefined ? undefined : cleanText(key, textLimits.parameter)),
         internalError
       ),
+    reviewPod: (uid, body) => answerPodReview(Context.get(asked, PodReviews), uid, body),
     deleteSession: (reference, by, namespace) => stopSession(stopping, reference, by, namespace),
     deleteSessions: (which, by, namespace) => stopSessions(stopping, { which, namespace }, by)
   }

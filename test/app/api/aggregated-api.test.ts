@@ -132,6 +132,7 @@ const start = async (options: StartOptions = {}) => {
     copyTarget: (namespace, name) => Effect.succeed({ metadata: { namespace, name } }),
     takeCredentials: ({ body, caller }) =>
       Effect.sync(() => (fake.seen.push(["values", caller.user, body]), { secret_name: "x" })),
+    reviewPod: () => Effect.succeed({ kind: "AdmissionReview" }),
     connect: (request) => Effect.suspend(() => fake.connect(request))
   }
   const scope = Effect.runSync(Scope.make())

@@ -22,6 +22,7 @@ const behind: Facade = {
   listCopyTargets: (selection) => Effect.succeed([selection]),
   copyTarget: (namespace, name) => Effect.succeed({ namespace, name }),
   takeCredentials: () => Effect.succeed({}),
+  reviewPod: (uid) => Effect.succeed({ uid }),
   connect: () => Effect.succeed({ serve: () => Effect.void })
 }
 const { caller } = request(undefined)
@@ -39,7 +40,8 @@ const requests: Readonly<
     facade.portLocks("a", "pod.b"),
     facade.watchInterceptions(caller, "key"),
     facade.listCopyTargets({ namespace: "a" }),
-    facade.copyTarget("a", "b", caller)
+    facade.copyTarget("a", "b", caller),
+    facade.reviewPod("a", () => Effect.succeed({}))
   ],
   write: (facade) => [
     facade.deleteSession("1", caller, "a"),
