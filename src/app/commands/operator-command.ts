@@ -149,6 +149,7 @@ const serve = Effect.fnUntraced(function* (
       makesCopies: settings.makesCopies,
       copyImage: settings.copyImage,
       branchSettings: settings.branchSettings,
+      servedAuthority: () => certificate.known().certificatePem,
       keepsUsers: true
     },
     connector,
