@@ -81,6 +81,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
     "sessions",
     "copies",
     "branches",
+    "queues",
     "events"
   ),
   "src/ports": ["src/domain/**"],

@@ -133,6 +133,7 @@ describeHelm("NOTES", (helm) => {
       "operator.copyTarget.useAgentImage",
       "operator.multiClusterMemberRequirePrimary",
       "operator.noPodTargetsSessionTimeoutMillis",
+      "operator.sqsSplitting",
       "targets.allowedNamespaces"
     ]
     const ofBranches = ["operator.dbBranching.initPodVolumeLimit", "operator.pgBranchConfig"]
@@ -153,6 +154,8 @@ describeHelm("NOTES", (helm) => {
         copyTarget: { useAgentImage: false },
         multiClusterMemberRequirePrimary: true,
         noPodTargetsSessionTimeoutMillis: 5,
+        sqsSplitting: true,
+        isolatePodsRestart: false,
         pgBranching: true,
         pgBranchConfig: { dbPod: { allowedImages: [] } },
         dbBranching: { initPodVolumeLimit: "2Gi" },
@@ -192,11 +195,19 @@ describeHelm("NOTES", (helm) => {
           certManager: { enabled: true },
           data: { "tls.key": "x", "tls.crt": "x" }
         },
-        operator: { pgBranchConfig: { dbPod: {} } }
+        operator: {
+          pgBranchConfig: { dbPod: {} },
+          isolatePodsRestart: false,
+          queueSplittingWaitForReadyTarget: false,
+          sqsSplittingLingerTimeout: 5
+        }
       }
       expect((await chart.render({ values })).file("unused-values.txt")?.split("\n")).toEqual([
         "networkPolicy.egress: networkPolicy.enabled is off, so nothing is limited",
         "networkPolicy.from: networkPolicy.enabled is off, so nothing is limited",
+        "operator.isolatePodsRestart: operator.sqsSplitting is off, so no queue is split",
+        "operator.queueSplittingWaitForReadyTarget: operator.sqsSplitting is off, so no queue is split",
+        "operator.sqsSplittingLingerTimeout: operator.sqsSplitting is off, so no queue is split",
         "tls.certManager.enabled: tls.useExistingSecret is on, and wins over it",
         'tls.data."tls.key": tls.useExistingSecret is on, and wins over it',
         "operator.pgBranchConfig: operator.pgBranching is off"
@@ -209,6 +220,14 @@ describeHelm("NOTES", (helm) => {
         rows.map((row) => [at(row, "path"), shownDefault(asText(at(row, "path")))])
       )
     })
+  })
+
+  it.each([
+    [{ operator: { sqsSplitting: true } }, true],
+    [{ operator: { sqsSplitting: true }, sa: { roleArn: "arn" } }, false],
+    [{ operator: { sqsSplitting: true, multiCluster: { enabled: true } } }, false]
+  ])("ask for %j for an AWS identity to split queues: %s", async (values, isAsked) => {
+    expect((await chart.notes({ values })).includes("To do for queues of SQS")).toBe(isAsked)
   })
 
   it("list per cluster what is still to do", async () => {

@@ -14,7 +14,7 @@ const notTheDefault: Readonly<Record<string, string>> = {
   "operator.multiCluster.managementOnly": "false, as in the published chart (published-chart.md §2.3)",
   "operator.logLevel": "read by nothing yet; empty, as in the published chart",
   "operator.subscribeEventBufferSize": "read by nothing yet; the operator's own default, as in the published chart",
-  "operator.sqsSplittingLingerTimeout": "the same",
+  "operator.sqsSplittingLingerTimeout": "the operator's own default, which is the same",
   "operator.preview.annotations": "read by nothing yet; passed on as it is",
   "operator.preview.labels": "the same",
   "operator.preview.cleanupAfterMins": "the same",

@@ -35,7 +35,8 @@
 {{- with $operator.subscribeEventBufferSize }}
 - {name: OPERATOR_EVENT_BUFFER_SIZE, value: {{ include "braid.text" . | quote }}}
 {{- end }}
-{{- range $queue := splitList " " (include "braid.queues" .) }}
+{{- /* The first one's is a setting. */}}
+{{- range $queue := splitList " " (include "braid.queues" .) | rest }}
 {{- $parts := splitList "=" $queue }}
 - {name: OPERATOR_{{ last $parts }}_SPLITTING, value: {{ include "braid.bool" (index $operator (print (first $parts) "Splitting")) | quote }}}
 {{- end }}
@@ -95,11 +96,6 @@
 - {name: OPERATOR_CLUSTER_NAME, value: {{ include "braid.text" . | quote }}}
 {{- end }}
 - {name: OPERATOR_MUTATING_WEBHOOKS, value: "true"}
-- {name: OPERATOR_ISOLATE_PODS_RESTART, value: {{ include "braid.bool" $operator.isolatePodsRestart | quote }}}
-{{- with $operator.sqsSplittingLingerTimeout }}
-- {name: OPERATOR_SQS_SPLITTING_LINGER_TIMEOUT, value: {{ include "braid.text" . | quote }}}
-{{- end }}
-- {name: OPERATOR_QUEUE_SPLITTING_WAIT_FOR_READY_TARGET, value: {{ include "braid.bool" $operator.queueSplittingWaitForReadyTarget | quote }}}
 - {name: OPERATOR_IMAGE, value: {{ include "braid.image" . | quote }}}
 - {name: OPERATOR_IMAGE_PULL_POLICY, value: {{ $operator.imagePullPolicy }}}
 {{- with .Values.agent.extraEnv }}

@@ -91,6 +91,10 @@ A group or subject of a primary is given, but operator.multiClusterMember is off
 
 The API server does not check the operator's certificate, so who stands between the two can read and change what users send{{ if include "braid.hasTlsSecret" . }}: give the CA of your certificate as tls.apiService.caBundle, and leave insecureSkipTLSVerify out{{ else }}: leave tls.apiService.insecureSkipTLSVerify out{{ end }}.
 {{- end }}
+{{- if and (include "braid.splitsQueues" .) (include "braid.hasAgents" .) (not .Values.sa.roleArn) }}
+
+To do for queues of SQS, unless it is done: an AWS identity of the operator, by sa.roleArn, an EKS Pod Identity or variables in operator.extraEnv.
+{{- end }}
 {{- if and (include "braid.hasAgents" .) (not (include "braid.hasEphemeralAgents" .)) (not (include "braid.on" .Values.agent.tls)) (not (include "braid.on" .Values.networkPolicy.agents)) }}
 
 Agents serve everybody who can reach them: a connection to an agent gives the environment, the files and the network of its target, and neither TLS nor a NetworkPolicy keeps others away. Set agent.tls, or leave networkPolicy.agents out.

@@ -37,6 +37,8 @@ that have no effect anywhere (values-without-effect.yaml), which only NOTES name
 {{/* "true" where sessions have their databases in this cluster. */}}
 {{- define "braid.isOwnDefault" -}}{{- if not (include "braid.isDefaultElsewhere" .) -}}true{{- end -}}{{- end -}}
 
+{{- define "braid.splitsQueues" -}}{{- include "braid.on" .Values.operator.sqsSplitting -}}{{- end -}}
+
 {{- define "braid.limitsNetwork" -}}{{- include "braid.on" .Values.networkPolicy.enabled -}}{{- end -}}
 
 {{/* The sources of the serving certificate that another one wins over. */}}

@@ -150,6 +150,7 @@ const serve = Effect.fnUntraced(function* (
       copyImage: settings.copyImage,
       branchSettings: settings.branchSettings,
       servedAuthority: () => certificate.known().certificatePem,
+      splitting: settings.splitting,
       keepsUsers: true
     },
     connector,

@@ -13,6 +13,7 @@ import { copySettings } from "../../domain/copies/settings.ts"
 import { fleetSettings } from "../../domain/fleet/settings.ts"
 import { leadershipSettings } from "../../domain/leadership/settings.ts"
 import { metricSettings } from "../../domain/metrics/settings.ts"
+import { queueSettings } from "../../domain/queues/settings.ts"
 import { serverSettings } from "../../domain/server/settings.ts"
 import { sessionSettings } from "../../domain/sessions/settings.ts"
 import { targetSettings } from "../../domain/targets/settings.ts"
@@ -26,6 +27,7 @@ const allSettings = {
   ...targetSettings,
   ...copySettings,
   ...branchSettings,
+  ...queueSettings,
   ...fleetSettings,
   ...agentSettings
 }
@@ -40,6 +42,7 @@ export const settingCards: Readonly<Record<string, SettingCard>> = {
   Targets: targetSettings,
   Copies: copySettings,
   Branches: branchSettings,
+  "Splits of queues": queueSettings,
   Fleet: fleetSettings,
   Agents: agentSettings
 }

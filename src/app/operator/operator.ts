@@ -11,6 +11,7 @@ import type { CopyImage } from "../../domain/copies/copied-pod.ts"
 import type { ServedCluster } from "../../domain/fleet/cluster-object.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { fleetProblems, roleOf } from "../../domain/fleet/roles.ts"
+import type { SplitSettings } from "../../domain/queues/settings.ts"
 import type { Condition } from "../../domain/resources/condition.ts"
 import { collectionsRead } from "../../domain/resources/mirrord-operator.ts"
 import { timestamp } from "../../domain/resources/object-meta.ts"
@@ -91,6 +92,8 @@ export interface OperatorOptions {
   readonly branchSettings?: BranchSettings | undefined
   /** PEM of the certificate that is served now, for API servers that are told no authority of it. */
   readonly servedAuthority?: (() => string | undefined) | undefined
+  /** How queues are split in this cluster; `undefined` if none is. */
+  readonly splitting?: SplitSettings | undefined
   /** Whether the statistics go on after a restart and under another leader. */
   readonly keepsUsers?: boolean
 }

@@ -14,6 +14,7 @@ import type { ConfigurationMistake, FleetConfiguration } from "../../domain/flee
 import { parseFleetConfiguration } from "../../domain/fleet/parse-configuration.ts"
 import { clusterProviders, type ClusterProvider, type ClusterSearch } from "../../domain/fleet/provided-clusters.ts"
 import { leaseTimesProblem } from "../../domain/leadership/lease-times.ts"
+import type { SplitSettings } from "../../domain/queues/settings.ts"
 import type { SessionBounds } from "../../domain/sessions/session-bounds.ts"
 import { type ProtectedNamespaces, protectedNamespaces } from "../../domain/targets/protected-namespaces.ts"
 import type { ListenAddress } from "../api/listen.ts"
@@ -75,6 +76,8 @@ export interface Settings {
   readonly copyImage: CopyImage | undefined
   /** The engines whose databases have branches. */
   readonly branchSettings: BranchSettings
+  /** How queues are split; `undefined` if none is. */
+  readonly splitting: SplitSettings | undefined
   /** How this process takes part in the election of the leader; missing if it does not know its pod. */
   readonly candidacy: Candidacy | undefined
   readonly jsonLog: boolean
@@ -249,6 +252,14 @@ const candidacyOf = ({
     ? undefined
     : { pod: { name: podName, uid: podUid }, times: { leaseDuration, renewDeadline, retryPeriod } }
 
+const splittingOf = ({
+  isolatesPods,
+  splitLinger,
+  splitsSqs,
+  splitsWaitForPods
+}: SettingValues): SplitSettings | undefined =>
+  splitsSqs ? { lingerSeconds: splitLinger / 1_000, isolatesPods, waitsForPods: splitsWaitForPods } : undefined
+
 const certificateOf = ({ certificatePath, keyPath }: SettingValues): Settings["certificate"] =>
   certificatePath === undefined || keyPath === undefined ? undefined : { certificatePath, keyPath }
 
@@ -302,6 +313,7 @@ export const readSettings = Effect.fnUntraced(function* (
     makesCopies: env.makesCopies,
     copyImage: env.copiesUseAgentImage ? { ...agents, leavesUsersOut: !env.podUsers } : undefined,
     branchSettings: yield* readBranchSettings(yield* branchEnvironment, env),
+    splitting: splittingOf(env),
     isMember: env.isMember || env.requirePrimary,
     requirePrimary: env.requirePrimary,
     fleet: fleet?.success,

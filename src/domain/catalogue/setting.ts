@@ -117,9 +117,10 @@ interface Values extends Readonly<Record<CheckedForm, unknown>> {
 
 /**
  * Installations in which values of the chart act: primaries, clusters with agents or with targets, those with the
- * databases of sessions. `charts/mirrord-operator/files/roles.yaml` has the sentence for each.
+ * databases of sessions, those that split queues. `charts/mirrord-operator/files/roles.yaml` has the sentence for
+ * each.
  */
-type SettingRole = "primary" | "agents" | "targets" | "databases"
+type SettingRole = "primary" | "agents" | "targets" | "databases" | "splits"
 
 interface SettingOf<F extends keyof Values> {
   readonly variable: string

@@ -127,6 +127,26 @@ describe("settings", () => {
       expect(Exit.isFailure(await read({ [name]: value }))).toBe(true)
   })
 
+  it.each([
+    [{}, undefined],
+    [{ OPERATOR_SQS_SPLITTING_LINGER_TIMEOUT: "5000", OPERATOR_ISOLATE_PODS_RESTART: "false" }, undefined],
+    [{ OPERATOR_SQS_SPLITTING: "true" }, { lingerSeconds: 60, isolatesPods: true, waitsForPods: true }],
+    [
+      { OPERATOR_SQS_SPLITTING: "true", OPERATOR_SQS_SPLITTING_LINGER_TIMEOUT: "5000" },
+      { lingerSeconds: 5, isolatesPods: true, waitsForPods: true }
+    ],
+    [
+      { OPERATOR_SQS_SPLITTING: "true", OPERATOR_ISOLATE_PODS_RESTART: "false" },
+      { lingerSeconds: 60, isolatesPods: false, waitsForPods: true }
+    ],
+    [
+      { OPERATOR_SQS_SPLITTING: "true", OPERATOR_QUEUE_SPLITTING_WAIT_FOR_READY_TARGET: "false" },
+      { lingerSeconds: 60, isolatesPods: true, waitsForPods: false }
+    ]
+  ])("say by %j how queues are split", async (env, splitting) => {
+    expect(await settingOf("splitting")(env)).toEqual(splitting)
+  })
+
   it("give copies of targets the agent's image, unless they keep their own", async () => {
     const imageOf = settingOf("copyImage")
     expect(await imageOf({ MIRRORD_AGENT_IMAGE: "agent:9" })).toMatchObject({ image: "agent:9", imagePullSecrets: [] })
