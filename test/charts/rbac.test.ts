@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from "vitest"
 import { parse } from "yaml"
 import { installedParts } from "../../src/app/commands/doctor/installation.ts"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
-import type { RightHolder, RightScope } from "../../src/domain/catalogue/right.ts"
+import type { RightHolder, RightScope, Switch } from "../../src/domain/catalogue/right.ts"
 import { installedConditions, rightSwitches, rightsOf } from "../../src/domain/commands/doctor/needed-rights.ts"
 import { clusterName, refreshedSecretName } from "../../src/domain/fleet/cluster-name.ts"
 import { roleOf } from "../../src/domain/fleet/roles.ts"
@@ -70,7 +70,7 @@ const modes: Readonly<
     {
       agent: { tls: true, extraConfig: { check_out_of_pods: true } },
       openshift: true,
-      operator: { ...everyEngine, previewEnv: true },
+      operator: { ...everyEngine, previewEnv: true, sqsSplitting: true },
       roleNamespaces: ["shop"]
     },
     withWorkloads
@@ -117,6 +117,10 @@ const modes: Readonly<
   member: [
     { operator: { multiClusterMember: true, redisBranching: true } },
     { ...withWorkloads, ...link(envoy), ...withEnvoy }
+  ],
+  "single, that restarts workloads whose queues are split": [
+    { operator: { sqsSplitting: true, isolatePodsRestart: false } },
+    withWorkloads
   ],
   "member, groups": [
     {
@@ -170,6 +174,9 @@ const heldBy = (rendered: Rendered) =>
     rolesOf(rendered).map((role) => [Rendered.nameOf(role), verbsOf(asList(role["rules"]).map(asMap))])
   )
 
+const isOn = ({ default: usual, value }: Switch, values: unknown): boolean =>
+  (at(values, ...value.split(".")) ?? usual) === true
+
 /** The verbs that the cards give to a role under the chart's conditions. */
 const declared = (
   role: string,
@@ -180,7 +187,7 @@ const declared = (
   return verbsOf(
     rightsOf(holder)
       .filter(({ scope, when = [] }) => scopes.includes(scope) && when.every((name) => conditions[name] !== null))
-      .filter(({ whileOn }) => whileOn === undefined || at(values, ...whileOn.value.split(".")) === true)
+      .filter(({ whileOn }) => whileOn === undefined || isOn(whileOn, values))
       .map(({ group, name, resource, verbs }) => ({
         apiGroups: [group],
         resources: [resource],
@@ -251,8 +258,8 @@ describeHelm("rights", (helm) => {
 
     const settings = Result.getOrThrow(await settingsOf(rendered))
     const parts = installedParts(settings)
-    for (const { value, variable } of Object.values(rightSwitches))
-      expect([variable, parts.switches[variable]]).toEqual([variable, at(values, ...value.split(".")) === true])
+    for (const one of Object.values(rightSwitches))
+      expect([one.variable, parts.switches[one.variable]]).toEqual([one.variable, isOn(one, values)])
     const seen = Object.entries(installedConditions(roleOf(settings.fleet), parts))
     const judged = seen.flatMap(([name, holds]) => (holds === undefined ? [] : [[name, holds] as const]))
     expect(Object.keys(conditions).toSorted()).toEqual(seen.map(([name]) => name).toSorted())

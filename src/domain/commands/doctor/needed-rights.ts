@@ -20,6 +20,8 @@ import { shardingRights } from "../../fleet/sharding/rights.ts"
 import { leadershipRights } from "../../leadership/rights.ts"
 import { policyRights } from "../../policies/rights.ts"
 import { tlsRights } from "../../policies/tls/rights.ts"
+import { queueRights } from "../../queues/rights.ts"
+import { queueSettings } from "../../queues/settings.ts"
 import type { BranchEngine } from "../../resources/chart-switches.ts"
 import { clientKindRights } from "../../resources/rights.ts"
 import { serverRights } from "../../server/rights.ts"
@@ -38,6 +40,7 @@ const cards: ReadonlyArray<RightCard> = [
   copyRights,
   branchRights,
   orderedBranchRights,
+  queueRights,
   credentialRights,
   shardingRights,
   clientKindRights,
@@ -97,7 +100,7 @@ const engineConditions = (branching: ReadonlyArray<BranchEngine>) => ({
  */
 export const installedConditions = (
   role: Role,
-  { asksNodes, branching, copies, ephemeralAgents, ownCertificate }: InstalledParts
+  { asksNodes, branching, copies, ephemeralAgents, ownCertificate, switches }: InstalledParts
 ): Readonly<Record<RightCondition, boolean | undefined>> => {
   const primary = role._tag === "Primary"
   const workloads = !primary || !role.managementOnly
@@ -116,6 +119,7 @@ export const installedConditions = (
     asksNodes: workloads && asksNodes && !ephemeralAgents,
     copies: workloads && copies,
     ownCertificate,
+    sqsSplitting: switches[queueSettings.splitsSqs.variable] === true,
     clusterApi: undefined,
     clusterProfile: undefined,
     literalCredentials: undefined,
@@ -124,8 +128,7 @@ export const installedConditions = (
     previews: undefined,
     publishedWidth: undefined,
     renewsTokens: undefined,
-    splitting: undefined,
-    sqsSplitting: undefined
+    splitting: undefined
   }
 }
 

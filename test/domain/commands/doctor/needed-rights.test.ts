@@ -28,7 +28,7 @@ describe.each(rightHolders)("the rights of holder %s", (holder) => {
       ({ group, resource, verbs }) =>
         [group, resource, ...verbs].some((part) => part.includes("*")) ||
         verbs.some((verb) => powers.test(verb)) ||
-        group === "rbac.authorization.k8s.io" ||
+        (group === "rbac.authorization.k8s.io" && verbs.some((verb) => verb !== "get")) ||
         ["pods/exec", "pods/attach", "pods/portforward", "nodes/proxy"].includes(resource)
     )
     expect(wide).toEqual([])
@@ -51,6 +51,7 @@ describe("rights on Secrets", () => {
       "cluster-api-namespace: list, watch secrets if clusterApi",
       "cluster: get, create secrets if branches and servedEngine",
       "operator-namespace: create secrets",
+      "operator-namespace: get secrets if workloads and operator.sqsSplitting",
       "operator-namespace: get secrets named mirrord-operator-agent-tls if workloads and agent.tls",
       "operator-namespace: get secrets named mirrord-operator-user-authority",
       "operator-namespace: get, patch secrets named mirrord-operator-serving if ownCertificate",
