@@ -11,6 +11,8 @@ import { describeHelm } from "./describe-helm.ts"
 import { startChartPlane } from "./installing.ts"
 
 const account = "system:serviceaccount:mirrord:mirrord-operator"
+/** The label of a pod that the operator has taken out of its ReplicaSet. */
+const isolated = { "operator.metalbear.co/isolated": "0" }
 const own = { "operator.metalbear.co/owner": "mirrord-operator" }
 
 const namespaced = (kind: string, namespace: string): string =>
@@ -59,10 +61,10 @@ describeKubernetes("the admission policy of the operator", (assets) => {
       call("POST", namespaced(kind, namespace), object)
     const apply = (objects: ReadonlyArray<object>) =>
       plane.apply(objects.map((object) => stringify(object)).join("---\n"))
-    const install = async (copyTarget: object): Promise<void> => {
+    const install = async (changed: object): Promise<void> => {
       const values = {
         agent: { extraConfig: { namespace: "agents" } },
-        operator: { pgBranching: true, copyTarget }
+        operator: { pgBranching: true, ...changed }
       }
       await apply((await chart.render({ args: ["--kube-version", "1.36"], values })).objects.filter(isAbout))
     }
@@ -111,7 +113,7 @@ describeKubernetes("the admission policy of the operator", (assets) => {
       const objects = { configmaps: {}, pods: pod("y"), jobs: { spec: { template: { spec: running() } } } }
       for (const [kind, object] of Object.entries(objects)) {
         const path = namespaced(kind, "shop")
-        const made = { ...object, metadata: { name: "others" } }
+        const made = { ...object, metadata: { name: "others", labels: isolated } }
         expect(await admin.call("POST", path, { body: made })).toMatchObject({ code: 201 })
         expect((await call("DELETE", `${path}/others`)).text).toContain("its own objects alone")
         const mine = { ...object, metadata: { name: "mine", labels: own } }
@@ -137,8 +139,96 @@ describeKubernetes("the admission policy of the operator", (assets) => {
       })
     })
 
+    describe("where queues are split", () => {
+      const labels = { app: "reader" }
+      const workload = "/apis/apps/v1/namespaces/shop/deployments/reader"
+      const notes = (annotations: object) =>
+        call("PATCH", workload, { spec: { template: { metadata: { annotations } } } })
+      beforeAll(async () => {
+        const annotations = { inject: "no" }
+        const template = { metadata: { labels, annotations }, spec: { containers: [{ name: "c", image: "x" }] } }
+        const body = { metadata: { name: "reader" }, spec: { selector: { matchLabels: labels }, template } }
+        await admin.call("POST", "/apis/apps/v1/namespaces/shop/deployments", { body })
+        await install({ copyTarget: { enabled: false }, sqsSplitting: true })
+        await eventually("the other policy acts", async () =>
+          expect(await notes({ "kubectl.kubernetes.io/restartedAt": "now" })).toMatchObject({ code: 200 })
+        )
+      })
+
+      it("restarts a workload by annotations, and changes nothing else of its template", async () => {
+        expect(await notes({ "kubectl.kubernetes.io/restartedAt": "later" })).toMatchObject({ code: 200 })
+        for (const change of [{ inject: "yes" }, { inject: null }, { "sidecar.example.com/inject": "yes" }])
+          expect((await notes(change)).text).toContain("changes no other annotation of its template")
+        for (const template of [{ metadata: { labels: { team: "a" } } }, { spec: { serviceAccountName: "admin" } }])
+          expect((await call("PATCH", workload, { spec: { template } })).text).toContain("leaves its template as it is")
+      })
+
+      it("makes webhooks for new pods of one namespace, and touches none of others", async () => {
+        const hooks = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+        const service = { name: "mirrord-operator", namespace: "mirrord", path: "/x" }
+        const rule = { apiGroups: [""], apiVersions: ["v1"], resources: ["pods"], operations: ["CREATE"] }
+        const hook = (changed: object = {}) => ({
+          name: "pods.example.com",
+          clientConfig: { service },
+          rules: [rule],
+          namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "shop" } },
+          failurePolicy: "Ignore",
+          admissionReviewVersions: ["v1"],
+          sideEffects: "None",
+          ...changed
+        })
+        const made = (name: string, webhook: object, labels: object = own) => ({
+          metadata: { name, labels },
+          webhooks: [webhook]
+        })
+        const namespaces = (name: string) => ({
+          namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": name } }
+        })
+        for (const changed of [
+          { rules: [{ ...rule, resources: ["secrets"] }] },
+          { rules: [{ ...rule, operations: ["UPDATE"] }] },
+          { rules: [rule, { ...rule, apiGroups: ["apps"] }] },
+          { failurePolicy: "Fail" },
+          { clientConfig: { url: "https://elsewhere.example.com/" } },
+          { clientConfig: { service: { ...service, namespace: "shop" } } },
+          { namespaceSelector: {} },
+          ...["kube-system", "mirrord", "agents"].map(namespaces)
+        ])
+          expect((await call("POST", hooks, made("wide", hook(changed)))).text).toContain("new pods of one namespace")
+        expect((await call("POST", hooks, made("bare", hook(), {}))).text).toContain("its own objects alone")
+        expect(await call("POST", hooks, made("own", hook()))).toMatchObject({ code: 201 })
+        expect(await call("PATCH", `${hooks}/own`, { webhooks: [hook({ timeoutSeconds: 5 })] })).toMatchObject({
+          code: 200
+        })
+        expect((await call("PATCH", `${hooks}/own`, { webhooks: [hook({ failurePolicy: "Fail" })] })).code).toBe(422)
+        expect(await call("DELETE", `${hooks}/own`)).toMatchObject({ code: 200 })
+        await admin.call("POST", hooks, { body: made("others", hook(namespaces("elsewhere")), {}) })
+        for (const [method, body] of [["PATCH", made("others", hook())], ["DELETE"]] as const)
+          expect((await call(method, `${hooks}/others`, body)).text).toContain("its own objects alone")
+      })
+
+      it("deletes a pod that it has given its label before, and changes nothing that runs", async () => {
+        const path = namespaced("pods", "shop")
+        await admin.call("POST", path, { body: pod("old", undefined, labels) })
+        expect((await call("DELETE", `${path}/old`)).text).toContain("its own objects alone")
+        const other = { spec: { containers: [{ name: "c", image: "y" }] } }
+        expect((await call("PATCH", `${path}/old`, other)).text).toContain("not what runs in them")
+        expect(await call("PATCH", `${path}/old`, { metadata: { labels: isolated } })).toMatchObject({ code: 200 })
+        expect(await call("DELETE", `${path}/old`)).toMatchObject({ code: 200 })
+      })
+
+      it("may not touch pods where workloads are restarted as a whole", async () => {
+        await install({ copyTarget: { enabled: false }, sqsSplitting: true, isolatePodsRestart: false })
+        const path = namespaced("pods", "shop")
+        await admin.call("POST", path, { body: pod("kept", undefined, labels) })
+        await eventually("the right is gone", async () =>
+          expect(await call("PATCH", `${path}/kept`, {})).toMatchObject({ code: 403 })
+        )
+      })
+    })
+
     describe("without copies of targets", () => {
-      beforeAll(() => install({ enabled: false }))
+      beforeAll(() => install({ copyTarget: { enabled: false } }))
 
       it("makes no pod of an account either", async () => {
         await eventually("the other policy acts", async () =>
