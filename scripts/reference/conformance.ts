@@ -32,7 +32,8 @@ const names = [
   "sessions-in-lists",
   "multi-cluster-sessions",
   "public-documentation",
-  "branches"
+  "branches",
+  "queues"
 ]
 
 export const statuses = ["yes", "part", "no", "n/a"]

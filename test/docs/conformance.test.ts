@@ -14,7 +14,7 @@ import { caseNames } from "./case-names.ts"
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
 /** The rules that each document has, by the first letter of their ids. */
-const rules: Readonly<Record<string, number>> = { A: 13, W: 25, T: 15, U: 31, R: 198, D: 6, B: 97 }
+const rules: Readonly<Record<string, number>> = { A: 13, W: 25, T: 15, U: 31, R: 198, D: 6, B: 97, Q: 83 }
 
 const rows = documents.flatMap((document) => document.rules)
 const proofs = rows.flatMap(({ id, tests = [] }) => tests.map(({ file, names }) => ({ id, file, names })))
@@ -62,7 +62,9 @@ const references = (): ReadonlyArray<readonly [letter: string, count: () => numb
     ["R", () => inReference("session-monitor.md", /^## 6\./u, /^\| \d+ \|/u)],
     ["D", () => inReference("session-monitor.md", /^### 6\.15 /u, /^\| (?!Topic|---)/u)],
     // One row stands for three. Of the mistakes of another section, 17 rows are about those that no rule here is about.
-    ["B", () => inReference("branching.md", /^## 7\./u, /^\| \d+(?:–\d+)? \|/u) + 2 + 17]
+    ["B", () => inReference("branching.md", /^## 7\./u, /^\| \d+(?:–\d+)? \|/u) + 2 + 17],
+    // Without the rules of two other brokers.
+    ["Q", () => inReference("queue-splitting.md", /^## 8\./u, /^\| \d+ \| (?!Kafka|RabbitMQ)/u)]
   ]
 }
 
