@@ -24,6 +24,13 @@ export interface WantedSplit {
   readonly isAutomatic: boolean
   /** The session's key; `undefined` if it has none. */
   readonly sessionKey: string | undefined
+  /**
+   * When the session started, epoch ms: the same number in every cluster. `undefined` for a session of one cluster,
+   * whose object says it.
+   */
+  readonly startedAt: number | undefined
+  /** Whether other clusters send to the queues that this cluster makes. */
+  readonly isShared: boolean
   /** Queues that another cluster has made for the session; `undefined` if this cluster makes them. */
   readonly given: ReadonlyArray<GivenQueue> | undefined
 }

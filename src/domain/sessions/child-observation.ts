@@ -10,7 +10,7 @@ import { readyCondition, type MirrordClusterSession } from "../resources/mirrord
 import { isBeingDeleted } from "../resources/object-meta.ts"
 import { isFailureReason, type SessionFailure } from "../resources/session-failure.ts"
 import type { ChildMarks } from "./child-owner.ts"
-import { childAnnotations } from "./names.ts"
+import { childAnnotations, splitAnnotations } from "./names.ts"
 
 /** A parent's child in one cluster, as a primary knows it. */
 export type ChildObservation =
@@ -31,6 +31,8 @@ export type ChildObservation =
       readonly ready: boolean
       /** The member says that it does not work; it may still become ready. */
       readonly failure: SessionFailure | undefined
+      /** The queues that its cluster has made for the session, as a text; `undefined` if it has made none. */
+      readonly madeQueues?: string | undefined
     })
 
 /** The reason of a child's Ready condition while its agents are on their way. */
@@ -68,6 +70,7 @@ export const observeChild = (child: MirrordClusterSession): ChildObservation => 
     parentUid: metadata.annotations?.[childAnnotations.parentUid],
     deleting,
     ready: condition?.status === "True" && !deleting,
-    failure: failureOf(condition)
+    failure: failureOf(condition),
+    madeQueues: metadata.annotations?.[splitAnnotations.made]
   }
 }

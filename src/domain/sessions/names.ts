@@ -48,6 +48,19 @@ export const childAnnotations = {
 } as const
 
 /**
+ * Annotations by which the split of queues that a session asks for goes from cluster to cluster; domain/queues knows
+ * their texts.
+ */
+export const splitAnnotations = {
+  /** The wish, on the parent and on its children. */
+  wish: "operator.metalbear.co/split-wish",
+  /** The queues that the default cluster has made for the session, on its child there, by its member. */
+  made: "operator.metalbear.co/split-queues",
+  /** The same on the other children, by the primary. */
+  given: "operator.metalbear.co/split-given-queues"
+} as const
+
+/**
  * Annotation on a session's object that names its trace: W3C `traceparent`. Only operators that trace write and read
  * it.
  */

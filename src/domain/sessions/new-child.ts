@@ -5,19 +5,28 @@
  */
 
 import type { MirrordMultiClusterSessionSpec } from "../resources/mirrord-multi-cluster-session.ts"
-import { childAnnotations, ownerLabel } from "./names.ts"
+import { childAnnotations, ownerLabel, splitAnnotations } from "./names.ts"
 import type { SessionSettings } from "./observed-session.ts"
 import type { NewChild } from "./session-action.ts"
 
+/** The split of queues for a child, as the texts of its annotations. */
+export interface ChildSplit {
+  readonly wish: string
+  /** The session's queues that the default cluster has made; `undefined` for the default cluster. */
+  readonly given: string | undefined
+}
+
 /**
- * The child of a parent in one cluster. Connect parameters are not in it: they travel with the connect request. Only
- * published spec fields are used, so any member's CRD keeps them; the rest is in annotations.
+ * The child of a parent in one cluster. `split`: `undefined` if its session splits no queues. Connect parameters are
+ * not in it: they travel with the connect request. Only published spec fields are used, so any member's CRD keeps them;
+ * the rest is in annotations.
  */
 export const newChild = (
   name: string,
   spec: MirrordMultiClusterSessionSpec,
   parent: { readonly name: string; readonly uid: string },
-  settings: SessionSettings
+  settings: SessionSettings,
+  split: ChildSplit | undefined = undefined
 ): NewChild => ({
   metadata: {
     name,
@@ -26,7 +35,9 @@ export const newChild = (
       [childAnnotations.parentUid]: parent.uid,
       ...(settings.primaryUid === undefined ? {} : { [childAnnotations.primaryUid]: settings.primaryUid }),
       [childAnnotations.sessionTtlSecs]: String(settings.sessionTtlSecs),
-      [childAnnotations.remoteSessionTimeoutSecs]: String(settings.remoteSessionTimeoutSecs)
+      [childAnnotations.remoteSessionTimeoutSecs]: String(settings.remoteSessionTimeoutSecs),
+      ...(split === undefined ? {} : { [splitAnnotations.wish]: split.wish }),
+      ...(split?.given === undefined ? {} : { [splitAnnotations.given]: split.given })
     }
   },
   spec: {

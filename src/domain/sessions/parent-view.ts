@@ -13,6 +13,7 @@ import type {
 } from "../resources/mirrord-multi-cluster-session.ts"
 import { isBeingDeleted, timeOf, type Precondition, preconditionOf } from "../resources/object-meta.ts"
 import { isFailureReason, type SessionFailure } from "../resources/session-failure.ts"
+import { splitAnnotations } from "./names.ts"
 import type { ObservedSession } from "./observed-session.ts"
 
 /**
@@ -48,6 +49,8 @@ export interface ParentView {
   readonly conditions: ReadonlyArray<Condition>
   readonly connectedAt: number | undefined
   readonly closed: string | undefined
+  /** The split of queues that the session asks for, as a text; `undefined` if it asks for none. */
+  readonly splitWish: string | undefined
   readonly precondition: Precondition
 }
 
@@ -94,6 +97,7 @@ export const parentView = (
     conditions: status?.conditions ?? [],
     connectedAt: timeOf(status?.connectedTimestamp),
     closed: status?.closed,
+    splitWish: metadata.annotations?.[splitAnnotations.wish],
     precondition: preconditionOf(metadata)
   }
 }

@@ -16,13 +16,19 @@ import type {
 } from "../resources/mirrord-multi-cluster-session.ts"
 import { explainFailure, type SessionFailure } from "../resources/session-failure.ts"
 import { assessCluster, type ClusterAssessment } from "./cluster-verdict.ts"
-import { newChild } from "./new-child.ts"
-import type { ObservedSession } from "./observed-session.ts"
+import { type ChildSplit, newChild } from "./new-child.ts"
+import type { ObservedSession, SessionSettings } from "./observed-session.ts"
 import { conditionSince, parentConditions, type ParentView } from "./parent-view.ts"
 import type { SessionAction } from "./session-action.ts"
 
 /** Milliseconds that other members get after the default cluster is ready, before the session starts without them. */
 export const memberGrace = 15_000
+
+/** The same where members have pods of their target replaced to split queues. */
+const splitGrace = 90_000
+
+/** Seconds that a session may take to start where its target's pods are replaced to split queues, at least. */
+export const splitStartSecs = 180
 
 /**
  * For this long, a failed check from before the session's creation cannot fail the session, ms. The cluster may have
@@ -40,7 +46,11 @@ interface Situation {
   readonly now: number
 }
 
-const notInTime = `it was not ready ${memberGrace / 1000} s after the default cluster`
+const graceOf = ({ parent }: Pick<Situation, "parent">): number =>
+  parent.splitWish === undefined ? memberGrace : splitGrace
+
+const notInTime = (situation: Situation): string =>
+  `it was not ready ${graceOf(situation) / 1000} s after the default cluster`
 
 /**
  * When the time of the other members ends, epoch ms. A new leader gives them their full time again, since it must first
@@ -48,7 +58,7 @@ const notInTime = `it was not ready ${memberGrace / 1000} s after the default cl
  */
 const graceEnd = ({ observed, parent, now }: Situation): number =>
   Math.max(conditionSince(parent.conditions, parentConditions.defaultReady, "True") ?? now, observed.leaderSince) +
-  memberGrace
+  graceOf({ parent })
 
 /** Whether waiting is of no use: the cluster will say the same in a moment. */
 const isFinal = ({ reason }: SessionFailure): boolean =>
@@ -64,7 +74,7 @@ const leftOutReason = ({ verdict }: ClusterAssessment, situation: Situation): st
     case "Failed":
       return isFinal(verdict.failure) || situation.now >= graceEnd(situation) ? verdict.failure.message : undefined
     case "Starting":
-      return situation.now >= graceEnd(situation) ? notInTime : undefined
+      return situation.now >= graceEnd(situation) ? notInTime(situation) : undefined
   }
 }
 
@@ -235,13 +245,33 @@ const failParent = (situation: Situation, { cluster, failure }: Failing): Readon
   return [{ _tag: "PatchStatus", patch, precondition: parent.precondition }]
 }
 
+/** The settings of a session, which may take longer to start where it splits queues. */
+const settingsOf = ({ settings }: ObservedSession, { splitWish }: ParentView): SessionSettings =>
+  splitWish === undefined
+    ? settings
+    : { ...settings, remoteSessionTimeoutSecs: Math.max(splitStartSecs, settings.remoteSessionTimeoutSecs) }
+
+/**
+ * The split for a new child; `undefined` if there is none. `Later`: the other clusters split by the queues of the
+ * default one, which are not made yet. A second queue of the session would have no reader.
+ */
+const splitOf = ({ observed, parent }: Situation, cluster: ClusterName): ChildSplit | "Later" | undefined => {
+  const { defaultCluster, splitWish: wish } = parent
+  if (wish === undefined) return undefined
+  if (cluster === defaultCluster) return { wish, given: undefined }
+  const child = defaultCluster === undefined ? undefined : observed.children.get(defaultCluster)
+  const given = child?._tag === "Present" ? child.madeQueues : undefined
+  return given === undefined ? "Later" : { wish, given }
+}
+
 /** The step of a session whose children are all recorded: create them, follow them, and say how the whole stands. */
 export const planStart = (
-  observed: ObservedSession,
+  seen: ObservedSession,
   spec: MirrordMultiClusterSessionSpec,
   parent: ParentView,
   now: number
 ): { readonly actions: ReadonlyArray<SessionAction>; readonly lookAgainAt: ReadonlyArray<number | undefined> } => {
+  const observed = { ...seen, settings: settingsOf(seen, parent) }
   const clusters = [...parent.recorded].map(([cluster, recorded]) =>
     assessCluster(
       {
@@ -266,8 +296,11 @@ export const planStart = (
   const defaultReady = defaultCluster?.verdict._tag === "Ready"
   const phase = phaseOf(situation, defaultReady)
   const children = clusters.flatMap(({ childName, cluster, need, uid }): ReadonlyArray<SessionAction> => {
-    if (need === "Create")
-      return [{ _tag: "CreateChild", cluster, child: newChild(childName, spec, parent, observed.settings) }]
+    if (need === "Create") {
+      const split = splitOf(situation, cluster)
+      if (split === "Later") return []
+      return [{ _tag: "CreateChild", cluster, child: newChild(childName, spec, parent, observed.settings, split) }]
+    }
     return need === "Delete" ? [{ _tag: "DeleteChild", cluster, childName, uid }] : []
   })
   const before = {

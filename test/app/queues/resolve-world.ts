@@ -99,7 +99,15 @@ export class ResolveWorld {
   }
 
   check(wanted: Pick<WantedSplit, "filters" | "isAutomatic">) {
-    const whole = { workload: this.workload, modes: new Map(), sessionKey: undefined, given: undefined, ...wanted }
+    const whole = {
+      workload: this.workload,
+      modes: new Map(),
+      sessionKey: undefined,
+      startedAt: undefined,
+      isShared: false,
+      given: undefined,
+      ...wanted
+    }
     return this.#ask((ground, object, objects) => checkSplit(ground, whole, object, objects))
   }
 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest"
 import { connectVerdict } from "../../../src/domain/sessions/connect-verdict.ts"
-import { ownerLabel } from "../../../src/domain/sessions/names.ts"
+import { ownerLabel, splitAnnotations } from "../../../src/domain/sessions/names.ts"
 import { leftOutWarnings, recordedFailure } from "../../../src/domain/sessions/parent-view.ts"
 import { failedRetention } from "../../../src/domain/sessions/session-plan.ts"
+import { memberGrace } from "../../../src/domain/sessions/session-start.ts"
 import { a, b, c, SessionWorld } from "./session-world.ts"
 
 const tags = (world: SessionWorld) => world.plan().map((action) => action._tag)
@@ -63,6 +64,48 @@ describe("plan: a cluster that is new in the fleet", () => {
   ])("is none of a session %s", (_what, metadata, spec) =>
     expect(tags(joined(metadata, spec))).not.toContain("JoinClusters")
   )
+})
+
+describe("plan: a session that splits queues", () => {
+  const splitting = () => {
+    const world = new SessionWorld([a, b])
+    world.parent = {
+      ...world.parent,
+      metadata: { ...world.metadata(), annotations: { [splitAnnotations.wish]: "wish" } }
+    }
+    world.settle()
+    return world
+  }
+  const notesOf = (world: SessionWorld, cluster: string) =>
+    world.log.flatMap((action) =>
+      action._tag === "CreateChild" && action.cluster === cluster ? [action.child.metadata.annotations] : []
+    )[0]
+
+  it("begins in its other clusters with the queues that the default one has made", () => {
+    const world = splitting()
+    expect(notesOf(world, a)).toMatchObject({ [splitAnnotations.wish]: "wish" })
+    expect(notesOf(world, a)).not.toHaveProperty([splitAnnotations.given])
+    expect(notesOf(world, b)).toBeUndefined()
+    world.child(a).madeQueues = "queues"
+    world.settle()
+    expect(notesOf(world, b)).toMatchObject({ [splitAnnotations.wish]: "wish", [splitAnnotations.given]: "queues" })
+  })
+
+  it("waits longer for its clusters, which have pods replaced", () => {
+    const world = splitting()
+    world.child(a).madeQueues = "queues"
+    world.settings = { ...world.settings, remoteSessionTimeoutSecs: 60 }
+    world.settle()
+    world.now += 100_000
+    world.settle()
+    world.makeReady(a)
+    world.now += memberGrace
+    world.settle()
+    expect(world.phase()).toBe("Pending")
+    world.now += 90_000
+    world.settle()
+    expect(world.phase()).toBe("Ready")
+  })
 })
 
 describe("plan: start", () => {

@@ -31,6 +31,7 @@ interface Child {
   failure: SessionFailure | undefined
   readonly parentName: string | undefined
   readonly parentUid: string | undefined
+  madeQueues?: string
 }
 
 /**

@@ -1,0 +1,86 @@
+/**
+ * A session's wish for a split on its way between clusters: in an annotation of the parent, and of its children, which
+ * have no published field for it. The default cluster's child says in return which queues were made.
+ *
+ * Not here: carrying the wish out (app/queues).
+ */
+
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import type { ObjectMeta } from "../resources/object-meta.ts"
+import { splitAnnotations } from "../sessions/names.ts"
+import type { GivenQueue } from "./observed-split.ts"
+import type { WantedSplit } from "./wanted-split.ts"
+
+/** A split without its workload, which is the session's target. Queues that were made come beside it. */
+export type SplitWish = Omit<WantedSplit, "workload" | "given">
+
+const Queues = Schema.Array(
+  Schema.Struct({ id: Schema.optional(Schema.String), original: Schema.String, queue: Schema.String })
+)
+
+const Wish = Schema.fromJsonString(
+  Schema.Struct({
+    filters: Schema.Record(
+      Schema.String,
+      Schema.Struct({
+        attributes: Schema.Record(Schema.String, Schema.String),
+        program: Schema.optional(Schema.String)
+      })
+    ),
+    modes: Schema.Record(Schema.String, Schema.Literals(["steal", "mirror"])),
+    isAutomatic: Schema.Boolean,
+    isShared: Schema.Boolean,
+    startedAt: Schema.optional(Schema.Number),
+    sessionKey: Schema.optional(Schema.String)
+  })
+)
+const readText = Schema.decodeUnknownResult(Wish)
+const writeText = Schema.encodeSync(Wish)
+const MadeQueues = Schema.fromJsonString(Queues)
+const readQueues = Schema.decodeUnknownResult(MadeQueues)
+const writeQueues = Schema.encodeSync(MadeQueues)
+
+type Annotated = Pick<ObjectMeta, "annotations">
+
+/** The wish of a session; `undefined` if it has none that can be read. */
+export const readWish = ({ annotations }: Annotated): SplitWish | undefined => {
+  const found = Result.getOrUndefined(readText(annotations?.[splitAnnotations.wish]))
+  if (found === undefined) return undefined
+  const { filters, modes, ...rest } = found
+  return {
+    ...rest,
+    filters: new Map(
+      Object.entries(filters).map(([id, { attributes, program }]) => [id, { attributes, program }] as const)
+    ),
+    modes: new Map(Object.entries(modes)),
+    startedAt: rest.startedAt,
+    sessionKey: rest.sessionKey
+  }
+}
+
+/** The annotation with a wish. */
+export const wishNote = ({ filters, modes, ...wish }: SplitWish): Readonly<Record<string, string>> => ({
+  [splitAnnotations.wish]: writeText({
+    ...wish,
+    filters: Object.fromEntries(filters),
+    modes: Object.fromEntries(modes)
+  })
+})
+
+const queuesIn = (text: string | undefined): ReadonlyArray<GivenQueue> | undefined => {
+  const found = text === undefined ? undefined : Result.getOrUndefined(readQueues(text))
+  return found?.map(({ id, original, queue }) => ({ id, original, queue }))
+}
+
+/** The queues of a session that another cluster has made; `undefined` if its own cluster makes them. */
+export const givenQueues = ({ annotations }: Annotated): ReadonlyArray<GivenQueue> | undefined =>
+  queuesIn(annotations?.[splitAnnotations.given])
+
+/** Whether the queues of a session are named on its object. */
+export const hasMadeQueues = ({ annotations }: Annotated): boolean => annotations?.[splitAnnotations.made] !== undefined
+
+/** The annotation by which a primary learns the queues of a session. */
+export const madeQueuesNote = (queues: ReadonlyArray<GivenQueue>): Readonly<Record<string, string>> => ({
+  [splitAnnotations.made]: writeQueues(queues)
+})
