@@ -98,7 +98,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
   "src/app/branches": inApp("kernel", "api", "ground"),
   "src/app/sessions": inApp("kernel", "relay"),
   "src/app/sessions/primary": inApp("kernel", "api", "ground", "relay", "fleet", "sessions"),
-  "src/app/sessions/member": inApp("kernel", "api", "ground", "branches", "relay", "sessions"),
+  "src/app/sessions/member": inApp("kernel", "api", "ground", "branches", "queues", "relay", "sessions"),
   "src/app/copies": inApp("kernel", "api", "ground"),
   "src/app/queues": inApp("kernel", "api", "ground"),
   "src/app/branches/sync": inApp("kernel", "api", "ground", "branches"),

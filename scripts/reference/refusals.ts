@@ -20,6 +20,7 @@ const tellingRooms = new RegExp(
     "domain/(?:resources/session-failure|protocol/answer-order)|" +
     "domain/branches/(?:branch-(?:address|admission|bounds|credentials|image|plan|pod-state|request)|" +
     "connection-source|environment-|kept-branch|source-|migrations/(?:migration-plan|archive-mark))|" +
+    "domain/queues/wanted-split-reader|" +
     "app/(?:sessions|relay|policies|copies)/|" +
     "app/branches/(?:session-|make-|source-target)|adapters/agents/)",
   "u"

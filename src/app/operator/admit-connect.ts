@@ -23,6 +23,7 @@ import type { Capability, ConnectAttempt } from "../ground/capability.ts"
 import type { CopyTargets } from "../ground/copy-targets.ts"
 import type { ServedSession, ServedSessions, Sessions } from "../ground/sessions.ts"
 import { counter, countOne } from "../kernel/metrics.ts"
+import type { QueueSplits } from "../queues/queue-splits.ts"
 import type { NameMismatches } from "./name-mismatches.ts"
 import type { SessionQuota } from "./session-quota.ts"
 import type { UserSightings } from "./user-sightings.ts"
@@ -40,6 +41,7 @@ export interface Reception {
   readonly capabilities: ReadonlyArray<Capability>
   readonly sessions: Sessions["Service"]
   readonly branches: Branches["Service"]
+  readonly splits: QueueSplits["Service"]
   readonly copies: CopyTargets["Service"]
   readonly quota: SessionQuota
   readonly users: UserSightings
@@ -123,7 +125,7 @@ const readAttempt = Effect.fnUntraced(function* (
   reception: Reception,
   asked: ConnectRequest
 ): Effect.fn.Return<ConnectAttempt, ApiError> {
-  const { api, branches, ownerOf, role } = reception
+  const { api, branches, ownerOf, role, splits } = reception
   const id = parseSessionIdHeader(asked.sessionId)
   if (Result.isFailure(id)) return yield* badRequest(id.failure.message)
   const bounded = yield* Effect.fromResult(Result.mapError(boundedTexts(asked), badRequest))
@@ -134,7 +136,12 @@ const readAttempt = Effect.fnUntraced(function* (
   const route = routeOf(role, bounded, params.success)
   const ignored = ignoredParameters(params.success)
   if (ignored !== undefined) yield* countOne(unknownParametersCounter)
-  const unserved = unservedFeatures(params.success, { branches: branches.areServed(route) })
+  const unserved = unservedFeatures(params.success, {
+    branches: branches.areServed(route),
+    // The queues of a copy are named by the request for the copy.
+    sqs: bounded.isCopy !== true && splits.areServed(route),
+    isLink: route === "Child"
+  })
   if (unserved.length > 0) return yield* badRequest(unserved.join(" "))
   const request = ignored === undefined ? bounded : { ...bounded, ignored }
   const attempt = { request, id: id.success, params: params.success }

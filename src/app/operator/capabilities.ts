@@ -21,6 +21,8 @@ import type { Changes } from "../kernel/change-feed.ts"
 import type { Events } from "../kernel/event-recorder.ts"
 import { policyLayer } from "../policies/policy-capability.ts"
 import { tlsLayer } from "../policies/tls-capability.ts"
+import type { QueueSplits } from "../queues/queue-splits.ts"
+import { splitLayer } from "../queues/split-capability.ts"
 import { memberLayer } from "../sessions/member/member-capability.ts"
 import { type PrimaryGround, primaryLayer } from "../sessions/primary/primary-capability.ts"
 import type { SessionGround } from "../sessions/session-ground.ts"
@@ -37,7 +39,7 @@ export type Ground =
   | CopySettings
 
 /** The services of the capabilities that the operator asks. */
-export type Asked = Capabilities | Sessions | Targets | FleetView | CopyTargets | Branches
+export type Asked = Capabilities | Sessions | Targets | FleetView | CopyTargets | Branches | QueueSplits
 
 export type OperatorCapabilities = Layer.Layer<Asked, never, Ground | Agents | ClusterConnector>
 
@@ -48,6 +50,7 @@ export type OperatorCapabilities = Layer.Layer<Asked, never, Ground | Agents | C
 export const operatorCapabilities: OperatorCapabilities = policyLayer.pipe(
   (above) => Layer.provideMerge(tlsLayer, above),
   (above) => Layer.provideMerge(branchLayer, above),
+  (above) => Layer.provideMerge(splitLayer, above),
   (above) => Layer.provideMerge(memberLayer, above),
   (above) => Layer.provideMerge(primaryLayer, above),
   (above) => Layer.provideMerge(branchSyncLayer, above),

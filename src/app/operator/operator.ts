@@ -52,6 +52,7 @@ import { steadyClock } from "../kernel/steady-clock.ts"
 import { CurrentTracing } from "../kernel/tracing.ts"
 import { answerPodReview } from "../queues/answer-pod-review.ts"
 import { PodReviews } from "../queues/pod-reviews.ts"
+import { QueueSplits } from "../queues/queue-splits.ts"
 import { makeInterceptions } from "../relay/interceptions.ts"
 import { PrimaryGround } from "../sessions/primary/primary-capability.ts"
 import { SessionEnds } from "../sessions/session-ends.ts"
@@ -224,6 +225,7 @@ const facadeOf = (operator: Operator): Facade => {
     capabilities: Context.get(asked, Capabilities),
     sessions,
     branches,
+    splits: Context.get(asked, QueueSplits),
     copies,
     quota,
     users,

@@ -25,7 +25,7 @@ export class QueueSplits extends Context.Service<
     readonly order: (session: MirrordClusterSession, wanted: WantedSplit) => Effect.Effect<void, ApiError>
     /** Whether a session that splits queues can begin, and goes on. `Met` for others. */
     readonly requirement: (session: MirrordClusterSession) => Requirement
-    /** New values of variables of a session's container, by name; empty if it splits no queue. `session`: its name. */
+    /** New values of variables of the session's container, by name; empty if it splits none. `session`: its name. */
     readonly variables: (session: string) => ReadonlyMap<string, string>
   }
 >()("braid/app/QueueSplits") {}

@@ -85,7 +85,9 @@ export const connectParameters = {
         topic: Schema.optionalKey(TextMap),
         subscription: Schema.optionalKey(TextMap),
         channel: Schema.optionalKey(TextMap),
-        taskQueue: Schema.optionalKey(TextMap)
+        taskQueue: Schema.optionalKey(TextMap),
+        // Of SQS and RabbitMQ. Client 3.250.0 does not know it.
+        queue: Schema.optionalKey(TextMap)
       })
     ),
     "a JSON list of objects with queueId and maps of names"

@@ -177,6 +177,13 @@ export const branchNames = ({ values }: ConnectParams): ReadonlyArray<NamedBranc
   return [...new Map(named.map((branch) => [namedBranchKey(branch), branch])).values()]
 }
 
+/** The id of a split that `mirrord up` sends for all queues that it may find (operator-api.md §6.1). */
+export const anyQueue = "*"
+
+/** Whether `mirrord up` splits whatever queues there are: with {@link anyQueue} it asks for none in particular. */
+export const splitsAnyQueue = ({ values }: ConnectParams): boolean =>
+  values.up_session_info?.autoQueueSplitting === true
+
 const position = (name: string): number => (isKnown(name) ? parameterNames.indexOf(name) : parameterNames.length)
 
 /**

@@ -10,7 +10,7 @@
 import * as Result from "effect/Result"
 import { quoted } from "../clean-text.ts"
 import type { ConnectParameterName, ConnectParameterValues } from "./connect-parameter-catalogue.ts"
-import { type ConnectParams, parseJson, unknownEntries } from "./connect-request.ts"
+import { anyQueue, type ConnectParams, parseJson, splitsAnyQueue, unknownEntries } from "./connect-request.ts"
 
 /** A feature that parameters ask for: its name, what would happen without it, and where users turn it off. */
 interface UnservedFeature {
@@ -83,9 +83,6 @@ const features: Readonly<Record<ConnectParameterName, UnservedFeature | "Served"
   header_filter: "Served"
 }
 
-/** The id of a split that `mirrord up` sends for all queues that it may find (operator-api.md §6.1). */
-const anyQueue = "*"
-
 /** Whether a parameter's value asks for anything: an empty list or map does not. */
 const asksFor = (value: unknown, isAutomatic: boolean): boolean => {
   if (Array.isArray(value)) return value.length > 0
@@ -98,6 +95,33 @@ const isMissing = (feature: UnservedFeature | "Served"): feature is UnservedFeat
 /** The features that an operator serves in some clusters alone. */
 export interface ServedFeatures {
   readonly branches: boolean
+  /** Splits of queues of SQS. */
+  readonly sqs: boolean
+  /** Whether the client is the operator of a primary, which may name queues that another cluster has made. */
+  readonly isLink: boolean
+}
+
+/** Whether queues that another cluster has made are of other brokers than SQS. */
+const areOfOthers = ({ output_tmp_resources: made = [] }: Partial<ConnectParameterValues>): boolean =>
+  made.some(({ channel, subscription, taskQueue, topic }) =>
+    [channel, subscription, taskQueue, topic].some((names) => asksFor(names, false))
+  )
+
+/** Whether the operator serves what this parameter asks for. */
+const isServed = (
+  parameter: string,
+  feature: UnservedFeature,
+  values: Partial<ConnectParameterValues>,
+  served: ServedFeatures
+): boolean => {
+  if (feature === branches) return served.branches
+  if (!served.sqs) return false
+  // A mode for a queue of another broker comes with a parameter of that broker.
+  if (feature === sqs || feature === anySplit) return true
+  return (
+    served.isLink &&
+    (parameter === "sqs_output_queues" || (parameter === "output_tmp_resources" && !areOfOthers(values)))
+  )
 }
 
 /**
@@ -147,10 +171,10 @@ const newerSentences = (params: ConnectParams, isAutomatic: boolean): ReadonlyAr
  */
 export const unservedFeatures = (params: ConnectParams, served: ServedFeatures): ReadonlyArray<string> => {
   const values: Partial<ConnectParameterValues> = params.values
-  const isAutomatic = values.up_session_info?.autoQueueSplitting === true
+  const isAutomatic = splitsAnyQueue(params)
   const wanted = Object.entries(features).flatMap(([parameter, feature]) =>
     isMissing(feature) &&
-    !(feature === branches && served.branches) &&
+    !isServed(parameter, feature, values, served) &&
     asksFor((values as Readonly<Record<string, unknown>>)[parameter], isAutomatic)
       ? [{ parameter, feature }]
       : []

@@ -8,6 +8,7 @@ import { OwnCluster } from "../../../src/app/ground/own-cluster.ts"
 import type { OperatorCapabilities } from "../../../src/app/operator/capabilities.ts"
 import { policyLayer } from "../../../src/app/policies/policy-capability.ts"
 import { tlsLayer } from "../../../src/app/policies/tls-capability.ts"
+import { splitLayer } from "../../../src/app/queues/split-capability.ts"
 import { memberLayer } from "../../../src/app/sessions/member/member-capability.ts"
 import { primaryLayer } from "../../../src/app/sessions/primary/primary-capability.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
@@ -104,6 +105,7 @@ export const withBranches = (cluster: string, branches: BranchDirectory): Operat
     (above) => Layer.provideMerge(tlsLayer, above),
     (above) => Layer.provideMerge(branchLayer, above),
     (above) => Layer.provideMerge(inMemory(cluster, branches), above),
+    (above) => Layer.provideMerge(splitLayer, above),
     (above) => Layer.provideMerge(memberLayer, above),
     (above) => Layer.provideMerge(primaryLayer, above),
     (above) => Layer.provideMerge(branchSyncLayer, above),

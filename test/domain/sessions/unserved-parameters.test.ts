@@ -3,12 +3,16 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { parameterNames } from "../../../src/domain/sessions/connect-parameter-catalogue.ts"
 import { parseConnectQuery } from "../../../src/domain/sessions/connect-request.ts"
-import { unservedFeatures } from "../../../src/domain/sessions/unserved-parameters.ts"
+import { type ServedFeatures, unservedFeatures } from "../../../src/domain/sessions/unserved-parameters.ts"
 import { parameterRows, split } from "../../support/connect-parameters.ts"
 
-const refusals = (entries: ReadonlyArray<readonly [string, string]>, branches = false): ReadonlyArray<string> => {
+const none: ServedFeatures = { branches: false, sqs: false, isLink: false }
+const refusals = (
+  entries: ReadonlyArray<readonly [string, string]>,
+  served: Partial<ServedFeatures> = {}
+): ReadonlyArray<string> => {
   const query = new URLSearchParams(entries.map(([name, value]): [string, string] => [name, value])).toString()
-  return unservedFeatures(Result.getOrThrow(parseConnectQuery(query)), { branches })
+  return unservedFeatures(Result.getOrThrow(parseConnectQuery(query)), { ...none, ...served })
 }
 
 describe("features that the operator does not serve", () => {
@@ -33,7 +37,7 @@ describe("features that the operator does not serve", () => {
   ])(
     "are asked for by %s of a newer client too, with every feature served",
     (name, value, feature, danger, setting) => {
-      const [sentence, ...others] = refusals([[name, value]], true)
+      const [sentence, ...others] = refusals([[name, value]], { branches: true, sqs: true, isLink: true })
       expect(others).toEqual([])
       expect(sentence).toContain(`does not know the connect parameter "${name}", by which a newer client asks for`)
       for (const part of [feature, danger, setting, "or have the operator upgraded"]) expect(sentence).toContain(part)
@@ -94,8 +98,52 @@ describe("features that the operator does not serve", () => {
 
   it("are not the branches of an operator that serves some", () => {
     const branch = ["mongodb_branch_names", '["ann-branch"]'] as const
-    expect(refusals([branch], true)).toEqual([])
-    expect(refusals([branch, ["rmq_splits", split]], true)).toEqual(refusals([["rmq_splits", split]]))
+    expect(refusals([branch], { branches: true })).toEqual([])
+    expect(refusals([branch, ["rmq_splits", split]], { branches: true })).toEqual(refusals([["rmq_splits", split]]))
+    expect(refusals([branch], { sqs: true, isLink: true })).toHaveLength(1)
+  })
+
+  describe("where queues of SQS are split", () => {
+    const user = ["sqs_splits", "sqs_jq_filters", "queue_modes"]
+    const link = [...user, "sqs_output_queues", "output_tmp_resources"]
+
+    it.each([
+      [{ sqs: true }, user],
+      [{ sqs: true, isLink: true }, link],
+      [{ isLink: true }, []]
+    ])("%j: %j are served, and all others of splits are not", (served, names) => {
+      const changed = parameterNames.filter(
+        (name) =>
+          refusals([[name, parameterRows[name][0]]], served).length !==
+          refusals([[name, parameterRows[name][0]]]).length
+      )
+      expect(changed.toSorted()).toEqual(names.toSorted())
+    })
+
+    it("those of another broker are refused by its name, with their modes", () => {
+      const found = refusals(
+        [
+          ["sqs_splits", split],
+          ["kafka_splits", '{"events":{}}'],
+          ["queue_modes", '{"events":"mirror"}']
+        ],
+        { sqs: true }
+      )
+      expect(found).toEqual(refusals([["kafka_splits", split]]))
+    })
+
+    it.each(["topic", "subscription", "channel", "taskQueue"])(
+      "a %s that another cluster has made is refused",
+      (role) => {
+        const made = (queues: object) =>
+          refusals([["output_tmp_resources", JSON.stringify([{ queueId: "a", ...queues }])]], {
+            sqs: true,
+            isLink: true
+          })
+        expect(made({ queue: { a: "b" }, [role]: {} })).toEqual([])
+        expect(made({ queue: { a: "b" }, [role]: { a: "b" } })).toHaveLength(1)
+      }
+    )
   })
 
   it("do not depend on the order of the parameters", () => {
