@@ -83,6 +83,13 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     on: parent,
     type: "Failed",
     status: "True",
+    reason: "QueuesNotSplit",
+    means: "the queues that the session asks for are not split in a cluster that is needed"
+  },
+  {
+    on: parent,
+    type: "Failed",
+    status: "True",
     reason: "NotAllowed",
     means: "the target's namespace is protected, a bound is reached, or an ephemeral agent has no target"
   },
@@ -157,6 +164,13 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     status: "False",
     reason: "NoPods",
     means: "the target had pods, and has had none for longer than a session waits"
+  },
+  {
+    on: child,
+    type: "Ready",
+    status: "False",
+    reason: "QueuesNotSplit",
+    means: "the queues that the session asks for are not split, or not any more; the message says why"
   },
   {
     on: child,

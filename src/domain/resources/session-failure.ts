@@ -19,6 +19,8 @@ export const failureReasons = [
   "TargetNotReady",
   /** The target had pods, and has had none for longer than a session waits. */
   "NoPods",
+  /** The queues that the session asks for are not split, or not any more. */
+  "QueuesNotSplit",
   /** A right is missing that the session needs. */
   "Forbidden",
   /** An administrator's setting does not allow it: a protected namespace, or a bound that is reached. */
@@ -42,6 +44,8 @@ export const isFailureReason = (text: string): text is FailureReason => failureR
 export interface SessionFailure {
   readonly reason: FailureReason
   readonly message: string
+  /** The code of the answer to a client, 400 to 599; missing: that of the reason. No object keeps it. */
+  readonly code?: number | undefined
 }
 
 /** The cure for each failure. */
@@ -51,6 +55,7 @@ const cures: Readonly<Record<FailureReason, string>> = {
   TargetNotReady:
     "wait until one of its pods is ready (`kubectl get pods` there shows how they are), then run the command again",
   NoPods: "start a new session when the target has pods again",
+  QueuesNotSplit: "then run the command again",
   Forbidden:
     "ask the administrator of that cluster to grant the missing permission (operator.multiClusterMember on the member)",
   NotAllowed: "ask the administrator of that cluster, who sets this in the values of the chart",

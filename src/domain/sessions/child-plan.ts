@@ -14,7 +14,7 @@ import { silentReason, startingReason } from "./child-observation.ts"
 import { graceAfterStart, leaderGrace, type SocketPresence } from "./liveness.ts"
 import { childAnnotations } from "./names.ts"
 import { podlessEnd, type PodlessTime } from "./podless.ts"
-import { firstUnmet, met, type Requirement } from "./requirement.ts"
+import { comesFirst, firstUnmet, met, type Requirement } from "./requirement.ts"
 import { endByAge } from "./session-age.ts"
 
 /** An attempt that failed. `failures`: how many in a row, at least 1; `at`: epoch ms. */
@@ -246,17 +246,19 @@ const readiness = <P>(
 ): Omit<Condition, "lastTransitionTime"> => {
   const { admission = admitted, agent, requirements } = observed
   const at = { type: readyCondition, ...observedFor(child) }
+  const ofAgent = agentRequirement(agent)
   const unmet = firstUnmet([
     admissionRequirement(admission),
+    ...requirements.filter(comesFirst),
     targetRequirement(observed, child),
-    agentRequirement(agent),
+    ofAgent,
     ...requirements
   ])
   switch (unmet._tag) {
     case "Met":
       return { ...at, status: "True", reason: "AgentUsable", message: "The agent is ready for clients." }
     case "Pending": {
-      const reason = agent._tag === "Ready" && agent.silent !== undefined ? silentReason : startingReason
+      const reason = unmet === ofAgent && agent._tag === "Ready" ? silentReason : startingReason
       return { ...at, status: "False", reason, message: unmet.message }
     }
     case "Failed":
@@ -269,24 +271,31 @@ const observedFor = ({ metadata: { generation } }: MirrordClusterSession) =>
 
 const admitted: AdmissionObservation = { _tag: "Admitted" }
 
+/** When a target that was not found is looked for again. */
+const nextLook = <P>(observed: ObservedChild<P>, child: MirrordClusterSession, target: FailedAttempt): number => {
+  const podless = endOfPods(observed, child)
+  // The last look before the end comes when it is due, however long the pause.
+  const lastLook = podless === undefined || podless.isReached ? Number.POSITIVE_INFINITY : podless.at
+  return orAfterChange(observed, Math.min(retryAt(target), Math.max(lastLook, target.at + 1)))
+}
+
 /** The next step towards a running agent, and when a failed attempt is repeated. */
 const progress = <P>(
   observed: ObservedChild<P>,
   child: MirrordClusterSession,
   now: number
 ): { readonly act?: ChildAction<P>; readonly at?: number } => {
-  const { admission = admitted, target, agent } = observed
+  const { admission = admitted, target, agent, requirements } = observed
   if (admission._tag === "Unasked") return { act: { _tag: "AskAdmission" } }
   if (admission._tag === "Failed") {
     const askAt = retryAt(admission)
     return now >= askAt ? { act: { _tag: "AskAdmission" } } : { at: askAt }
   }
+  // The pods of now are replaced. The capability reports when the requirement is met.
+  if (requirements.some(comesFirst)) return {}
   if (target._tag === "Unresolved") return { act: { _tag: "ResolveTarget" } }
   if (target._tag === "Failed") {
-    const podless = endOfPods(observed, child)
-    // The last look before the end comes when it is due, however long the pause.
-    const lastLook = podless === undefined || podless.isReached ? Number.POSITIVE_INFINITY : podless.at
-    const lookAt = orAfterChange(observed, Math.min(retryAt(target), Math.max(lastLook, target.at + 1)))
+    const lookAt = nextLook(observed, child, target)
     return now >= lookAt ? { act: { _tag: "ResolveTarget" } } : { at: lookAt }
   }
   if (agent._tag === "None") return { act: { _tag: "StartAgent", placement: target.placement } }
@@ -300,10 +309,10 @@ const progress = <P>(
 }
 
 /**
- * The next actions of a member for one MirrordClusterSession: target → agent → Ready condition. The child ends by
- * itself when no socket comes, so that a primary that is gone for ever leaves nothing behind. Pure and level-triggered
- * like the primary's `plan`. A failed step is repeated after 15 s, doubling up to 5 min, for as long as the child
- * lives, so a workload that appears later still joins.
+ * The next actions of a member for one MirrordClusterSession: target → agent → Ready condition. A requirement about the
+ * target's pods comes before all of them. The child ends by itself when no socket comes, so that a primary that is gone
+ * for ever leaves nothing behind. Pure and level-triggered like the primary's `plan`. A failed step is repeated after
+ * 15 s, doubling up to 5 min, for as long as the child lives, so a workload that appears later still joins.
  */
 export const childPlan = <P>(observed: ObservedChild<P>, now: number): ReadonlyArray<ChildAction<P>> => {
   const { child } = observed

@@ -36,6 +36,7 @@ const codes: Readonly<Record<FailureReason, readonly [code: number, reason: stri
   UnusableTarget: [400, "BadRequest"],
   TargetNotReady: [500, "InternalError"],
   NoPods: [410, "ReconnectNotPossible"],
+  QueuesNotSplit: [500, "InternalError"],
   Forbidden: [403, "Forbidden"],
   NotAllowed: [403, "Forbidden"],
   OtherPrimary: [403, "Forbidden"],
@@ -45,15 +46,25 @@ const codes: Readonly<Record<FailureReason, readonly [code: number, reason: stri
   Error: [500, "InternalError"]
 }
 
+/** Codes on which the real client retries in silence for minutes (operator-api.md §2.4). */
+const silentCodes: ReadonlyArray<number> = [429, 503, 504]
+
+const reasons: ReadonlyMap<number, string> = new Map([
+  [403, "Forbidden"],
+  [404, "NotFound"],
+  [409, "Conflict"]
+])
+
 /**
  * The answer to a held connect request of a session that failed: 404 no such target, 400 none that can be one, 403
- * forbidden or not allowed, 410 for a session that ran and cannot go on, 500 else. Never 429, 503 or 504, on which the
- * real client retries in silence for minutes (operator-api.md §2.4). `failure.message` is the full sentence, as
- * `explainFailure` makes it and the parent's status keeps it.
+ * forbidden or not allowed, 410 for a session that ran and cannot go on, 500 else. A failure may have a code of its
+ * own, but never one on which the client says nothing. `failure.message` is the full sentence, as `explainFailure`
+ * makes it and the parent's status keeps it.
  */
-export const failureStatus = (failure: SessionFailure): KubeStatus => {
-  const [code, reason] = codes[failure.reason]
-  return kubeStatus(code, reason, failure.message)
+export const failureStatus = ({ code: own = 0, message, reason: why }: SessionFailure): KubeStatus => {
+  const [code, reason] = codes[why]
+  if (own < 400 || own > 599 || silentCodes.includes(own)) return kubeStatus(code, reason, message)
+  return kubeStatus(own, reasons.get(own) ?? (own < 500 ? "BadRequest" : "InternalError"), message)
 }
 
 /** Ends a client's reconnects for good: only 410 with this reason does (operator-api.md §8.8). */

@@ -98,6 +98,33 @@ describe("childPlan", () => {
     expect(starting).toMatchObject({ status: "False", reason: "Starting", message: "The agent is starting." })
   })
 
+  it.each<[Requirement, object]>([
+    [
+      { _tag: "Pending", message: "The pods get other queues.", comesFirst: true },
+      { reason: "Starting", message: "The pods get other queues." }
+    ],
+    [
+      { _tag: "Failed", failure: { reason: "QueuesNotSplit", message: "no rights" }, comesFirst: true },
+      { reason: "QueuesNotSplit", message: "no rights" }
+    ]
+  ])("neither looks for pods nor starts an agent before %j", (first, expected) => {
+    const requirements = [{ _tag: "Pending", message: "later" } as const, first]
+    const silent = { _tag: "Ready", checkedAt: 0, silent: "mirrord-agent-1" } as const
+    for (const known of [
+      {},
+      { target: failed(9) },
+      { target: resolved },
+      { target: resolved, agent: failed(9) },
+      { target: resolved, agent: silent }
+    ]) {
+      const all = { ...known, requirements, podsChangedAt: created - 4_000 }
+      expect(tags(all)).toEqual(["PatchStatus", "RequeueAt"])
+      expect(conditionOf(all).condition).toMatchObject({ status: "False", ...expected })
+    }
+    expect(tags({ requirements, admission: { _tag: "Unasked" } })[0]).toBe("AskAdmission")
+    expect(tags({ requirements: requirements.slice(0, 1) })[0]).toBe("ResolveTarget")
+  })
+
   it("is not ready while its agent does not answer, though not failed, and is ready when it answers again", () => {
     const agent = { _tag: "Ready", checkedAt: created } as const
     const silent = conditionOf({ target: resolved, agent: { ...agent, silent: "mirrord-agent-1" } })

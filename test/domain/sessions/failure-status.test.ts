@@ -17,10 +17,28 @@ describe("failureStatus", () => {
     for (const reason of failureReasons) expect(status(reason).message).toMatch(/cluster-a: the cause; .+\.$/u)
   })
 
+  it.each([
+    [400, 400, "BadRequest"],
+    [404, 404, "NotFound"],
+    [409, 409, "Conflict"],
+    [403, 403, "Forbidden"],
+    [413, 413, "BadRequest"],
+    [502, 502, "InternalError"],
+    [599, 599, "InternalError"],
+    [undefined, 500, "InternalError"],
+    [399, 500, "InternalError"],
+    [600, 500, "InternalError"],
+    [503, 500, "InternalError"]
+  ])("gives a failure with the code %j the code %i %s", (own, code, reason) => {
+    const status = failureStatus({ reason: "QueuesNotSplit", message: "why", code: own })
+    expect(status).toMatchObject({ code, reason, message: "why" })
+  })
+
   it("is never one on which the client retries in silence", () => {
+    const code = fc.option(fc.integer({ min: 0, max: 700 }), { nil: undefined })
     fc.assert(
-      fc.property(fc.constantFrom(...failureReasons), fc.string(), (reason, message) => {
-        expect([429, 503, 504]).not.toContain(failureStatus({ reason, message }).code)
+      fc.property(fc.constantFrom(...failureReasons), fc.string(), code, (reason, message, own) => {
+        expect([429, 503, 504]).not.toContain(failureStatus({ reason, message, code: own }).code)
       })
     )
   })
