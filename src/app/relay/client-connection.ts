@@ -77,7 +77,7 @@ export interface ClientConnectionOptions {
   readonly warnings?: ReadonlyArray<string>
   /** Without limits nothing that the client asks for is forbidden here. */
   readonly limits?: ConnectionLimits | undefined
-  /** Changes the answers to requests for variables, where the session uses database branches. */
+  /** Changes the answers to requests for variables, where the session uses branches or splits queues. */
   readonly environment?: EnvironmentAnswers | undefined
   /** The session's ports, shared by its connections (wire.md §8.22). */
   readonly locks: SessionLocks

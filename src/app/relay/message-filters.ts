@@ -31,7 +31,7 @@ export const messageFilters = (connection: ClientConnection): ReadonlyArray<Mess
     // A subscription that a policy forbids must not claim its port, and watchers see only what is allowed.
     policies(connection, Policing.of(limits?.policies.policies ?? [])),
     // Hears the requests for variables as the agent gets them: policies have hidden variables from them.
-    environment && branchEnvironment(environment),
+    environment && sessionEnvironment(environment),
     watched,
     // The last layer: a subscription that another layer keeps from the router must hold no port.
     portLocks(connection)
@@ -87,8 +87,11 @@ const policies = (connection: ClientConnection, policing: Policing | undefined):
 const refusalForm = ({ options, state }: ClientConnection, error: ResponseError): ResponseError =>
   options.isUser || portOfError(error) === undefined ? readableError(error, clientVersion(state)) : error
 
-/** Variables lead to the session's branches. Every message is heard: the first request of a connection is special. */
-const branchEnvironment = (environment: EnvironmentAnswers): MessageFilter => ({
+/**
+ * Variables lead to the session's branches and queues. Every message is heard: the first request of a connection is
+ * special.
+ */
+const sessionEnvironment = (environment: EnvironmentAnswers): MessageFilter => ({
   fromClient: { rows: "every", hear: (bytes, row) => environment.asked(bytes, row) },
   toClient: { rows: variableRows, hear: (bytes) => environment.answered(bytes) }
 })

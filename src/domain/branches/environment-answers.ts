@@ -1,6 +1,6 @@
 /**
- * Rewrites the answers to a client's requests for variables so that they lead to the branches of its session. All other
- * messages stay as they are.
+ * Rewrites the answers to a client's requests for variables so that they lead to the branches and the queues of its
+ * session. All other messages stay as they are.
  *
  * Not here: the variables (environment-plan.ts).
  */
@@ -131,7 +131,8 @@ export class EnvironmentAnswers {
     const plan = this.#plan
     return Result.flatMap(rewriteEnvironment(plan, variables, wanted), (rewritten) => {
       const { isOfConfiguration, select } = wanted
-      const foreign = isOfConfiguration ? [...select].filter((name) => !plan.named.has(name)) : []
+      const namesBranches = isOfConfiguration && plan.places.size > 0
+      const foreign = namesBranches ? [...select].filter((name) => !plan.named.has(name)) : []
       const refusal = unusedRefusal(rewritten.unused) ?? foreignRefusal(plan, foreign)
       return refusal === undefined ? Result.succeed(rewritten) : Result.fail(refusal)
     })

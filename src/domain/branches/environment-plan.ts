@@ -1,7 +1,8 @@
 /**
  * The variables of a session that lead to its branches: what each has to hold instead of the source's address, made
  * once for a connection, and the change itself. A variable whose new value cannot be proved to lead to the branch is a
- * refusal, since the program would use the database of the target.
+ * refusal, since the program would use the database of the target. Variables that name queues have their new values
+ * already.
  *
  * Not here: the messages that carry the variables (environment-answers.ts), the form of addresses (branch-address.ts),
  * and the variables that the copy of a branch reads (source-environment.ts).
@@ -62,7 +63,11 @@ export interface EnvironmentPlan {
   readonly places: ReadonlyMap<string, ReadonlyArray<string>>
   /** All variables that the connections of the branches name, also those that stay as they are. */
   readonly named: ReadonlySet<string>
+  /** The values of variables that name queues of the session. None of them is in `edits`. */
+  readonly queues: ReadonlyMap<string, string>
 }
+
+const noBranches: EnvironmentPlan = { edits: new Map(), places: new Map(), named: new Set(), queues: new Map() }
 
 /** The parts of a connection that say where the database is. */
 const isPlace = (part: string): boolean => part === "url" || part === "host"
@@ -150,7 +155,24 @@ export const environmentPlan = (branches: ReadonlyArray<SessionBranch>): Result.
       .flatMap((source) => source.variable ?? [])
   )
   const problem = [...edits].map(([variable, all]) => problemOf(variable, all)).find((found) => found !== undefined)
-  return problem === undefined ? Result.succeed({ edits, places, named }) : Result.fail(problem)
+  return problem === undefined ? Result.succeed({ ...noBranches, edits, places, named }) : Result.fail(problem)
+}
+
+/**
+ * The plan with the values of the variables that name queues of the session; `undefined` if no variable changes. The
+ * failure is a sentence for the user.
+ */
+export const withQueues = (
+  plan: EnvironmentPlan | undefined,
+  queues: ReadonlyMap<string, string>
+): Result.Result<EnvironmentPlan | undefined, string> => {
+  const [shared] = [...(plan?.edits ?? [])].filter(([variable]) => queues.has(variable))
+  if (shared === undefined) return Result.succeed(queues.size === 0 ? plan : { ...noBranches, ...plan, queues })
+  const [variable, edits] = shared
+  return Result.fail(
+    `The variable ${variable} names a queue that is split, and is to hold ${edits.map(described).join(" and ")}: ` +
+      "take either feature.split_queues out, or that branch out of feature.db_branches."
+  )
 }
 
 /** The variables that a client asks for, by patterns; without `select` all of them. `filter` wins. */
@@ -245,11 +267,14 @@ const refusal = (variable: string, edits: ReadonlyArray<VariableEdit>, problem: 
 
 /** The variables as the session gets them. The failure is a sentence that names the variable. */
 export const rewriteEnvironment = (
-  { edits, places }: EnvironmentPlan,
+  { edits, places, queues }: EnvironmentPlan,
   variables: ReadonlyMap<string, string>,
   wanted: WantedVariables
 ): Result.Result<RewrittenEnvironment, string> => {
   const changed = new Map(variables)
+  for (const [variable, value] of queues) {
+    if (variables.has(variable) || isWanted(wanted, variable)) changed.set(variable, value)
+  }
   for (const [variable, all] of edits) {
     const value = variables.get(variable)
     if (value === undefined && !isWanted(wanted, variable)) continue

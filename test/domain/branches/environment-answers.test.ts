@@ -1,7 +1,7 @@
 import { Result } from "effect"
 import { describe, expect, it } from "vitest"
 import { EnvironmentAnswers } from "../../../src/domain/branches/environment-answers.ts"
-import { environmentPlan } from "../../../src/domain/branches/environment-plan.ts"
+import { environmentPlan, withQueues } from "../../../src/domain/branches/environment-plan.ts"
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import { type ClientDecision, type DaemonDecision, pass } from "../../../src/domain/protocol/message-filter.ts"
@@ -140,6 +140,58 @@ describe("answers to requests for variables", () => {
         [ping, clientMessage.encode({ _tag: "Close" }), wanted]
       ]
       expect(listing.map(answered)).toEqual(listing.map(() => "GetEnvVarsResponse"))
+    })
+  })
+
+  describe("name the temporary queues of the session", () => {
+    const names = new Map([
+      ["ORDERS", "tmp-orders"],
+      ["BILLS", "tmp-bills"]
+    ])
+    const source = told({ ORDERS: "orders", OTHER: "1" })
+    const answer = (filter: ReadonlyArray<string>, select: ReadonlyArray<string>) => {
+      const environment = new EnvironmentAnswers(Result.getOrThrow(withQueues(undefined, names)) ?? expect.fail())
+      hear(environment, clientMessage.encode({ _tag: "Ping" }))
+      hear(environment, ask(filter, select))
+      const found = heardOf(environment.answered(source))
+      return found._tag === "GetEnvVarsResponse" && found.value._tag === "Ok"
+        ? Object.fromEntries(found.value.value)
+        : found
+    }
+
+    it.each<[ReadonlyArray<string>, ReadonlyArray<string>, object]>([
+      [[], ["*"], { ORDERS: "tmp-orders", OTHER: "1", BILLS: "tmp-bills" }],
+      [["B*"], [], { ORDERS: "tmp-orders", OTHER: "1" }],
+      // Without branches no variable is one of a branch's configuration.
+      [[], ["OTHER"], { ORDERS: "tmp-orders", OTHER: "1" }]
+    ])("in answers that leave out %j and want %j", (filter, select, expected) =>
+      expect(answer(filter, select)).toEqual(expected)
+    )
+
+    it("beside the branches of the session, in other variables", () => {
+      const url = (name: string) => environmentPlan([sessionBranch({ url: variable(name) })])
+      const both = withQueues(Result.getOrThrow(url("DATABASE_URL")), names)
+      const environment = new EnvironmentAnswers(Result.getOrThrow(both) ?? expect.fail())
+      const value = new Map([
+        ["ORDERS", "tmp-orders"],
+        ["BILLS", "tmp-bills"],
+        ["DATABASE_URL", `${branchUrl}/shop`]
+      ])
+      const answer = heardOf(environment.answered(told({ DATABASE_URL: "postgresql://h/shop" })))
+      expect(answer).toEqual({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value } })
+      expect(withQueues(Result.getOrThrow(url("ORDERS")), names)).toMatchObject({
+        failure: expect.stringContaining(
+          "The variable ORDERS names a queue that is split, and is to hold the url of branch branch-1: "
+        )
+      })
+    })
+
+    it("or stay as they are without any", () => {
+      const plan = Result.getOrThrow(environmentPlan([]))
+      expect([undefined, plan].map((one) => withQueues(one, new Map()))).toMatchObject([
+        { success: undefined },
+        { success: plan }
+      ])
     })
   })
 
