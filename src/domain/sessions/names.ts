@@ -6,6 +6,7 @@
  */
 
 import { clusterSlug, type ClusterName, type Sha256Hex } from "../fleet/cluster-name.ts"
+import type { ObjectMeta } from "../resources/object-meta.ts"
 import { sessionIdName, type SessionId } from "./session-id.ts"
 
 /**
@@ -65,6 +66,13 @@ export const splitAnnotations = {
  * it.
  */
 export const traceparentAnnotation = "operator.metalbear.co/traceparent"
+
+/** Annotation on a user's session that splits queues, from its beginning: it may not run before they are split. */
+export const splitsQueuesAnnotation = { "operator.metalbear.co/splits-queues": "true" } as const
+
+/** Whether a user's session splits queues. */
+export const splitsQueues = ({ annotations }: Pick<ObjectMeta, "annotations">): boolean =>
+  Object.entries(splitsQueuesAnnotation).every(([name, value]) => annotations?.[name] === value)
 
 /** Label on everything that an operator makes; hides it from `mirrord ls` (published-chart.md §1.3). */
 export const ownerLabel = { "operator.metalbear.co/owner": "mirrord-operator" } as const

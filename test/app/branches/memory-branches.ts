@@ -5,9 +5,10 @@ import { branchLayer } from "../../../src/app/branches/cluster-branches.ts"
 import { branchSyncLayer } from "../../../src/app/branches/sync/branch-sync-capability.ts"
 import { copyLayer } from "../../../src/app/copies/copy-target-capability.ts"
 import { OwnCluster } from "../../../src/app/ground/own-cluster.ts"
-import type { OperatorCapabilities } from "../../../src/app/operator/capabilities.ts"
+import type { Ground, OperatorCapabilities } from "../../../src/app/operator/capabilities.ts"
 import { policyLayer } from "../../../src/app/policies/policy-capability.ts"
 import { tlsLayer } from "../../../src/app/policies/tls-capability.ts"
+import type { QueueSplits } from "../../../src/app/queues/queue-splits.ts"
 import { splitLayer } from "../../../src/app/queues/split-capability.ts"
 import { memberLayer } from "../../../src/app/sessions/member/member-capability.ts"
 import { primaryLayer } from "../../../src/app/sessions/primary/primary-capability.ts"
@@ -100,12 +101,16 @@ const inMemory = (cluster: string, directory: BranchDirectory) =>
   )
 
 /** The capabilities of operators of which those of one cluster have branches in memory. */
-export const withBranches = (cluster: string, branches: BranchDirectory): OperatorCapabilities =>
+export const withBranches = (
+  cluster: string,
+  branches: BranchDirectory,
+  splits: Layer.Layer<QueueSplits, never, Ground> = splitLayer
+): OperatorCapabilities =>
   policyLayer.pipe(
     (above) => Layer.provideMerge(tlsLayer, above),
     (above) => Layer.provideMerge(branchLayer, above),
     (above) => Layer.provideMerge(inMemory(cluster, branches), above),
-    (above) => Layer.provideMerge(splitLayer, above),
+    (above) => Layer.provideMerge(splits, above),
     (above) => Layer.provideMerge(memberLayer, above),
     (above) => Layer.provideMerge(primaryLayer, above),
     (above) => Layer.provideMerge(branchSyncLayer, above),

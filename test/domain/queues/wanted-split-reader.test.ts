@@ -33,15 +33,15 @@ const orders = { sqs_splits: { orders: { user: "^ann$" } } }
 describe("the split that a connect asks for", () => {
   it("has the filters, the modes, the key and the workload", () => {
     const values = {
-      sqs_splits: { orders: { user: "^ann$", team: "a" }, constructor: { user: "bob" } },
-      sqs_jq_filters: { orders: ".a", bills: ".b" },
+      sqs_splits: { orders: { user: "^ann$", team: "a" }, toString: { user: "bob" } },
+      sqs_jq_filters: { orders: ".a", constructor: ".b" },
       queue_modes: { orders: "mirror", mails: "steal" },
       key: "ann\u001b"
     }
     const filters = new Map([
       ["orders", { attributes: { user: "^ann$", team: "a" }, program: ".a" }],
-      ["constructor", { attributes: { user: "bob" }, program: undefined }],
-      ["bills", { attributes: {}, program: ".b" }],
+      ["toString", { attributes: { user: "bob" }, program: undefined }],
+      ["constructor", { attributes: {}, program: ".b" }],
       ["mails", { attributes: {}, program: undefined }]
     ])
     const wanted = {

@@ -6,7 +6,7 @@
 
 import { Effect, Result, type Scope } from "effect"
 import { EnvironmentAnswers } from "../../../domain/branches/environment-answers.ts"
-import type { EnvironmentPlan } from "../../../domain/branches/environment-plan.ts"
+import { type EnvironmentPlan, withQueues } from "../../../domain/branches/environment-plan.ts"
 import { forbiddenAtPod, whyForbidden } from "../../../domain/policies/pod-policies.ts"
 import type { MessageFilter } from "../../../domain/protocol/message-filter.ts"
 import { memberName } from "../../../domain/relay/member.ts"
@@ -15,7 +15,7 @@ import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cl
 import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import { explainFailure } from "../../../domain/resources/session-failure.ts"
 import { observeChild } from "../../../domain/sessions/child-observation.ts"
-import { ignoredWarnings, type NamedBranch } from "../../../domain/sessions/connect-request.ts"
+import { branchNames, type ConnectParams, ignoredWarnings } from "../../../domain/sessions/connect-request.ts"
 import { failureStatus } from "../../../domain/sessions/failure-status.ts"
 import { representativeNews } from "../../../domain/sessions/representative-news.ts"
 import { type SessionId, sessionIdHex } from "../../../domain/sessions/session-id.ts"
@@ -25,13 +25,14 @@ import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import type { askedBy } from "../../api/asked-by.ts"
 import type { AcceptedConnection } from "../../api/operator-facade.ts"
-import { ApiError, internalError, reconnectNotPossible } from "../../api/status.ts"
+import { ApiError, badRequest, internalError, reconnectNotPossible } from "../../api/status.ts"
 import type { SessionBranches } from "../../branches/session-branches.ts"
 import type { AskLimits, HeldLimits } from "../../ground/session-limits.ts"
 import { audit, auditedChild } from "../../kernel/audit.ts"
 import { retrying } from "../../kernel/retrying-api.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import { currentTraceparent } from "../../kernel/tracing.ts"
+import type { QueueSplits } from "../../queues/queue-splits.ts"
 import type { ClientConnectionOptions, DialFailure, ServedConnection } from "../../relay/client-connection.ts"
 import type { Interceptions } from "../../relay/interceptions.ts"
 import { serveClient } from "../../relay/serve-client.ts"
@@ -54,6 +55,7 @@ import type { NewSessions } from "./new-sessions.ts"
 import { policedAgent } from "./policed-agent.ts"
 import type { SessionAgent, SessionClient } from "./session-state.ts"
 import { proveVariables, useBranches } from "./use-branches.ts"
+import { notSplit, orderSplit, patienceOf } from "./use-splits.ts"
 
 /** How often agents are pinged, in ms. An agent lives without pings, but only pings show that it is dead. */
 const pingAgentsEvery = 20_000
@@ -72,6 +74,7 @@ export interface MemberSessionsOptions {
   /** Whether users' stolen requests get a header with the key of their session. */
   readonly addsSessionKey: boolean
   readonly branches: SessionBranches
+  readonly splits: QueueSplits["Service"]
 }
 
 export interface MemberSessionsState {
@@ -102,12 +105,8 @@ export interface AttachingClient {
   /** Whether it is a user, and not the operator of a primary. */
   readonly isUser: boolean
   readonly identity: ClientIdentity
-  readonly policy: AgentUser["policy"]
+  readonly params: ConnectParams
   readonly id: SessionId
-  /** The database branches that it names. */
-  readonly branches: ReadonlyArray<NamedBranch>
-  /** Connect parameter `profile`. */
-  readonly profile: string | undefined
   readonly asked: ReturnType<typeof askedBy>
   readonly term?: string | undefined
   /** The trace of its request, where it belongs to one. */
@@ -132,7 +131,7 @@ interface AttachedClient {
   readonly limits: HeldLimits
   /** The client's connection, once it is served. */
   readonly connection: { served: ServedConnection | undefined }
-  /** Where it uses branches: the variables that lead to them. */
+  /** Where it uses branches or splits queues: the variables that lead to them. */
   readonly environment: EnvironmentPlan | undefined
   /** Whether the client has connected again since. */
   readonly hasYounger: () => boolean
@@ -147,21 +146,30 @@ interface UsableSession {
   readonly agents: ReadonlyArray<SessionAgent>
 }
 
-export const notInTime = ({ cluster, remoteSessionTimeoutSecs }: MemberSessionsOptions, title: string): ApiError =>
+export const notInTime = ({ cluster }: MemberSessionsOptions, title: string, secs: number): ApiError =>
   internalError(
-    `${title} was not ready within ${remoteSessionTimeoutSecs} s in cluster ${cluster}; look ` +
+    `${title} was not ready within ${secs} s in cluster ${cluster}; look ` +
       "at the operator's log and at the mirrord-agent pods there."
   )
 
-/** Whether a client that waits for the session is let in. */
+/** Without the parameter the client's own default holds (operator-api.md §7.8). */
+const policyOf = ({ values }: ConnectParams): AgentUser["policy"] => values.on_concurrent_steal ?? "abort"
+
+/** Whether a client that waits for the session is let in. `wasServed`: whether a client was connected to it before. */
 const admission = (
-  { cluster, controller }: MemberSessionsOptions,
-  session: MirrordClusterSession
+  { cluster, controller, splits }: MemberSessionsOptions,
+  { isUser }: AttachingClient,
+  session: MirrordClusterSession,
+  wasServed: boolean
 ): Admission<UsableSession, ApiError> => {
   const { name } = session.metadata
   const child = observeChild(session)
   if (child._tag !== "Present") return undefined
   if (child.deleting) return Result.fail(reconnectNotPossible(`Session ${name} is being ended.`))
+  // The object of a session may not say yet how its split is.
+  const split = splits.requirement(session)
+  if (split._tag === "Failed") return Result.fail(notSplit(cluster, split.failure, { isUser, wasServed }))
+  if (split._tag === "Pending") return undefined
   const agents = controller.agents(name)
   if (child.ready && agents.length > 0) return Result.succeed({ name, agents })
   if (child.failure === undefined) return undefined
@@ -191,18 +199,22 @@ const lostWith = ({ leadsTo }: MemberSessionsState, channel: FrameChannel): stri
 
 /**
  * Completes with a sentence when the client is not to be served any more. A link ends as well when its child was edited
- * to name another parent: no parent would delete the child, and with a link it would never end.
+ * to name another parent: no parent would delete the child, and with a link it would never end. A program whose queues
+ * are not split any more would wait for messages in vain.
  */
 const terminated = (
-  { notifier, controller }: MemberSessionsOptions,
+  { cluster, controller, notifier, splits }: MemberSessionsOptions,
   { client, succeeded, user }: AttachedClient
 ): ClientConnectionOptions["terminated"] =>
   Effect.raceFirst(
     notifier.until(user.session, () => {
       const session = controller.session(user.session)
       const isOurs = client.isUser || session?.spec.multiClusterParentName === client.key
-      const isGone = session === undefined || isBeingDeleted(session.metadata) || !isOurs
-      return isGone ? { reason: "The session was ended." } : undefined
+      if (session === undefined || isBeingDeleted(session.metadata) || !isOurs) {
+        return { reason: "The session was ended." }
+      }
+      const split = splits.requirement(session)
+      return split._tag === "Failed" ? { reason: explainFailure(cluster, split.failure) } : undefined
     }),
     Effect.as(succeeded, {
       reason: "Another replica of the primary's operator leads, and has linked the session."
@@ -308,7 +320,7 @@ const serveAttached = (
 /** The limits of the session with the containers and the pods that its agents work on. */
 const limitsOf = (
   { controller, limits }: MemberSessionsOptions,
-  { profile, title }: AttachingClient,
+  { params, title }: AttachingClient,
   { metadata, spec }: MirrordClusterSession,
   agents: ReadonlyArray<SessionAgent>
 ): ReturnType<AskLimits> => {
@@ -318,34 +330,49 @@ const limitsOf = (
   const tellsAgentVariables = agents.some(({ handle }) => handle.tellsOwnVariables === true)
   const pods = () => controller.agents(metadata.name).flatMap(({ placement }) => placement ?? [])
   const { copyTarget, namespace } = spec
+  const { profile } = params.values
   return limits({ namespace, target, containers, profile, tellsAgentVariables, pods, copy: copyTarget ?? undefined })
 }
+
+/** The variables of the client's session that lead to its branches and its queues; `undefined` if none does. */
+const environmentOf = Effect.fnUntraced(function* (
+  { options }: MemberSessionsState,
+  using: ReturnType<typeof useBranches>,
+  { placement }: SessionAgent,
+  session: string
+) {
+  const branches = yield* using
+  if (branches !== undefined && placement !== undefined) yield* proveVariables(options.api, branches, placement)
+  return yield* Effect.fromResult(Result.mapError(withQueues(branches, options.splits.variables(session)), badRequest))
+})
 
 /** Waits for the client's session to become usable, then connects to its representative agent. */
 const waitForAgent = Effect.fnUntraced(function* (
   state: MemberSessionsState,
   client: AttachingClient
 ): Effect.fn.Return<AttachedClient, ApiError, Scope.Scope> {
-  const { notifier, sockets } = state.options
+  const { notifier, remoteSessionTimeoutSecs, sockets } = state.options
   const { find, key, title } = client
   const succeeded = yield* state.linkTerms.arrive(key, client.term)
   const before = find()
   const session = yield* notifier.until(key, find)
   const wasServed = (before?.status?.connectedTimestamp ?? undefined) !== undefined
+  const using = useBranches(state.options, { ...client, branches: branchNames(client.params) }, session, wasServed)
   // At once, as the session's start may take longer than an unused branch stays.
-  yield* useBranches(state.options, client, session, wasServed)
+  yield* using
+  yield* orderSplit(state.options.splits, client, session)
   yield* sockets.track(session.metadata.name)
   const admitted = yield* notifier.until(key, () => {
     const current = find()
     return current === undefined
       ? Result.fail(reconnectNotPossible(`${title} is gone.`))
-      : admission(state.options, current)
+      : admission(state.options, client, current, wasServed)
   })
   const { agents, name } = yield* Effect.fromResult(admitted)
   const [representative, ...others] = agents
-  if (representative === undefined) return yield* notInTime(state.options, title)
+  if (representative === undefined) return yield* notInTime(state.options, title, remoteSessionTimeoutSecs)
   const limits = yield* limitsOf(state.options, client, session, agents)
-  const user: AgentUser = { session: name, link: ++state.links, policy: client.policy }
+  const user: AgentUser = { session: name, link: ++state.links, policy: policyOf(client.params) }
   const connecting = connectAgent(state, representative, { limits, user })
   const first = yield* retrying(connecting, ({ _tag }) => _tag === "AgentUnreachable").pipe(
     Effect.mapError((error) => (error._tag === "ApiError" ? error : internalError(`${error.message}.`))),
@@ -356,11 +383,8 @@ const waitForAgent = Effect.fnUntraced(function* (
   // of a session the later one counts.
   const locks = client.isUser ? yield* state.sessionLocks.use(name) : makeSessionLocks()
   const hasYounger = yield* arrive(locks, client.identity)
-  const environment = yield* useBranches(state.options, client, session, wasServed)
+  const environment = yield* environmentOf(state, using, representative, name)
   const { pod, placement } = representative
-  if (environment !== undefined && placement !== undefined) {
-    yield* proveVariables(state.options.api, environment, placement)
-  }
   const servedBy = state.options.controller.attaching(name, pod)
   return {
     client,
@@ -384,11 +408,13 @@ const waitForAgent = Effect.fnUntraced(function* (
 export const attachClient = (
   state: MemberSessionsState,
   client: AttachingClient
-): Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> =>
-  waitForAgent(state, client).pipe(
+): Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> => {
+  const secs = patienceOf(state.options.remoteSessionTimeoutSecs, client)
+  return waitForAgent(state, client).pipe(
     Effect.map((attached): AcceptedConnection => ({ serve: (channel) => serveAttached(state, attached, channel) })),
     Effect.timeoutOrElse({
-      duration: state.options.remoteSessionTimeoutSecs * 1_000,
-      orElse: () => Effect.fail(notInTime(state.options, client.title))
+      duration: secs * 1_000,
+      orElse: () => Effect.fail(notInTime(state.options, client.title, secs))
     })
   )
+}

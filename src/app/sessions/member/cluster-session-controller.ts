@@ -50,6 +50,8 @@ import type { Placements } from "./target-resolver.ts"
 export type { ClusterSessionOptions, SessionAgent } from "./session-state.ts"
 
 export interface ClusterSessionController extends Controller {
+  /** Plans a session again of which something beside its object has changed, and wakes its waiters. */
+  readonly changed: (name: string) => void
   readonly sessions: Reflector
   readonly session: (name: string) => MirrordClusterSession | undefined
   /** Whether the part of a session over many clusters has ended here with its namespace. */
@@ -175,6 +177,7 @@ export const makeClusterSessionController = Effect.fnUntraced(function* (
     hasLeft: (name) => sessions.get(name)?.hasLeft === true,
     endWithNamespace: (session) => endWithNamespace({ ...known, controller }, session),
     enqueue: controller.enqueue,
+    changed: (name) => sessionChanged({ ...known, controller }, name),
     sessions: controller.cache,
     session: controller.view,
     isInactive: ({ metadata: { name }, status }, now) =>

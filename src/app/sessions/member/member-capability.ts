@@ -37,6 +37,7 @@ import { readCached } from "../../kernel/read-cached.ts"
 import { retryingApi } from "../../kernel/retrying-api.ts"
 import { CurrentSettings } from "../../kernel/setting-values.ts"
 import { makeStoppedLedger, storedLedger } from "../../kernel/stopped-ledger.ts"
+import { QueueSplits } from "../../queues/queue-splits.ts"
 import { SessionGround } from "../session-ground.ts"
 import { makeSocketRegistry } from "../socket-registry.ts"
 import { type ClusterSessionController, makeClusterSessionController } from "./cluster-session-controller.ts"
@@ -223,7 +224,8 @@ export const memberLayer = Layer.effectContext(
       limits: (yield* SessionLimits).ask,
       interceptions,
       addsSessionKey: (yield* CurrentSettings).addsSessionKey,
-      branches: sessionBranches
+      branches: sessionBranches,
+      splits: yield* QueueSplits
     })
     yield* measureSessions(controller)
     const capability = yield* withCapability({
@@ -236,7 +238,7 @@ export const memberLayer = Layer.effectContext(
       started: controller.sessions.awaitSynced,
       admit: admitHere({ fleet, protectedNamespaces, branches, check: sessionBranches.check, controller }),
       hear: (change) => {
-        if (change._tag === "ChildChanged") controller.enqueue(change.session)
+        if (change._tag === "ChildChanged") controller.changed(change.session)
       },
       attach: attachTo(members)
     })

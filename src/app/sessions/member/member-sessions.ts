@@ -13,8 +13,13 @@ import {
 import { apiVersionOf } from "../../../domain/resources/resource-descriptor.ts"
 import type { SessionOwner } from "../../../domain/resources/session-shapes.ts"
 import { parentNameOf } from "../../../domain/sessions/child-owner.ts"
-import { branchNames, type ConnectParams, parseConnectQuery } from "../../../domain/sessions/connect-request.ts"
-import { ownerLabel, parentName, traceparentAnnotation } from "../../../domain/sessions/names.ts"
+import { type ConnectParams, parseConnectQuery } from "../../../domain/sessions/connect-request.ts"
+import {
+  ownerLabel,
+  parentName,
+  splitsQueuesAnnotation,
+  traceparentAnnotation
+} from "../../../domain/sessions/names.ts"
 import { type SessionId, sessionIdName } from "../../../domain/sessions/session-id.ts"
 import { sessionSpec } from "../../../domain/sessions/session-spec.ts"
 import { fromKubeTarget, isSameTarget } from "../../../domain/targets/kube-target.ts"
@@ -29,10 +34,11 @@ import { countHolding } from "../../kernel/holdings.ts"
 import { retryingApi } from "../../kernel/retrying-api.ts"
 import { CurrentTracing, currentTraceparent, traced } from "../../kernel/tracing.ts"
 import { type ClientIdentity, clientIdentity, makeSessionLockTable } from "../../relay/session-locks.ts"
-import { type AgentUser, makeAgentLockTable } from "./agent-lock-table.ts"
+import { makeAgentLockTable } from "./agent-lock-table.ts"
 import { attachClient, type MemberSessionsOptions, type MemberSessionsState, notInTime } from "./client-attachment.ts"
 import { makeLinkTerms } from "./link-terms.ts"
 import { makeNewSessions, type SessionClients } from "./new-sessions.ts"
+import { mayBeginSplit } from "./use-splits.ts"
 
 export type { MemberSessionsOptions } from "./client-attachment.ts"
 
@@ -52,9 +58,6 @@ export interface MemberSessions {
   /** The ports that a user's own session steals. */
   readonly ports: (session: string) => ReadonlyArray<StolenPort>
 }
-
-/** Without the parameter the client's own default holds (operator-api.md §7.8). */
-const policyOf = ({ values }: ConnectParams): AgentUser["policy"] => values.on_concurrent_steal ?? "abort"
 
 const identityOf = ({ clientHostname, clientName }: ConnectRequest): ClientIdentity =>
   clientIdentity(clientName, clientHostname)
@@ -85,10 +88,8 @@ const attachChild = Effect.fnUntraced(function* (
     title: `The session of ${parent}`,
     isUser: false,
     identity: identityOf(request),
-    policy: policyOf(params.success),
+    params: params.success,
     id,
-    branches: branchNames(params.success),
-    profile: params.success.values.profile,
     asked: askedBy(request),
     term: request.term
   })
@@ -97,7 +98,7 @@ const attachChild = Effect.fnUntraced(function* (
 /** Creates a user's own session. */
 const createSession = (
   { retryingApi }: MemberSessionsState,
-  name: string,
+  { isSplit, name }: { readonly isSplit: boolean; readonly name: string },
   spec: MirrordClusterSessionSpec,
   asked: ReturnType<typeof askedBy>
 ): Effect.Effect<void, ApiError> => {
@@ -107,7 +108,10 @@ const createSession = (
     metadata: {
       name,
       labels: ownerLabel,
-      ...(traceparent === undefined ? {} : { annotations: { [traceparentAnnotation]: traceparent } })
+      annotations: {
+        ...(traceparent === undefined ? {} : { [traceparentAnnotation]: traceparent }),
+        ...(isSplit ? splitsQueuesAnnotation : {})
+      }
     },
     spec
   })
@@ -186,20 +190,21 @@ const attachUser = Effect.fnUntraced(function* (
   own: OwnSessionRequest
 ): Effect.fn.Return<AcceptedConnection, ApiError, Scope.Scope> {
   const { name, owner, params, request } = own
-  const { notifier, controller, remoteSessionTimeoutSecs } = state.options
+  const { controller, notifier, remoteSessionTimeoutSecs, splits } = state.options
   const find = () => controller.session(name)
   const asked = askedBy(request, owner)
   const spec = yield* Effect.fromResult(Result.mapError(sessionSpec(request, owner, params), badRequest))
   const clients = yield* state.newSessions.arrive(name)
   if (find() === undefined) {
     yield* mayBegin(state, spec, params)
-    yield* createSession(state, name, spec, asked)
+    const isSplit = yield* mayBeginSplit(splits, params, spec)
+    yield* createSession(state, { name, isSplit }, spec, asked)
     clients.isNew = true
   }
   const session = yield* notifier.until(name, find).pipe(
     Effect.timeoutOrElse({
       duration: remoteSessionTimeoutSecs * 1_000,
-      orElse: () => Effect.fail(notInTime(state.options, `Session ${name}`))
+      orElse: () => Effect.fail(notInTime(state.options, `Session ${name}`, remoteSessionTimeoutSecs))
     })
   )
   yield* checkRequest(own, spec, session.spec)
@@ -209,10 +214,8 @@ const attachUser = Effect.fnUntraced(function* (
     title: `Session ${name}`,
     isUser: true,
     identity: identityOf(request),
-    policy: policyOf(params),
+    params,
     id: own.id,
-    branches: branchNames(params),
-    profile: params.values.profile,
     asked
   })
   return yield* Effect.onExit(attached, (outcome) => judgeFirst(state, session, clients, outcome))

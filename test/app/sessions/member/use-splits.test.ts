@@ -1,0 +1,274 @@
+/** Sessions that split queues, from the connect to the variables, in one cluster and in a fleet. */
+
+import { assert, describe } from "@effect/vitest"
+import { Effect, Fiber, Result } from "effect"
+import { ApiError, badRequest } from "../../../../src/app/api/status.ts"
+import { patienceOf } from "../../../../src/app/sessions/member/use-splits.ts"
+import type { ClientMessage } from "../../../../src/domain/protocol/client-message.ts"
+import type { DaemonMessage } from "../../../../src/domain/protocol/daemon-message.ts"
+import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
+import { parseConnectQuery } from "../../../../src/domain/sessions/connect-request.ts"
+import { met } from "../../../../src/domain/sessions/requirement.ts"
+import { pass, request } from "../../../support/connect-request.ts"
+import { it } from "../../../support/effect-it.ts"
+import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../../support/memory-session.ts"
+import { type MemoryCluster, openConnection } from "../../../support/memory-world.ts"
+import { certificateOf } from "../../../support/user-certificate.ts"
+import { memoryBranches, readyBranch, withBranches } from "../../branches/memory-branches.ts"
+import { client } from "../../policies/policed.ts"
+import { MemorySplits } from "../../queues/memory-splits.ts"
+
+const named = { sqs_splits: '{"orders":{"user":"^ann$"}}' }
+const automatic = { sqs_jq_filters: '{"*":".a"}', up_session_info: '{"autoQueueSplitting":true}' }
+const asking = (
+  certificate: string,
+  params: Readonly<Record<string, string>>,
+  change: Parameters<typeof request>[1] = {}
+) => request(certificate, { query: new URLSearchParams({ connect: "true", ...params }).toString(), ...change })
+
+const name = "00000000000000ff"
+const sessionsOf = ({ api }: MemoryCluster) => api.peekAll(mirrordClusterSessions)
+const conditionOf = ({ api }: MemoryCluster, session = name) =>
+  (api.peek(mirrordClusterSessions, session) as { status?: { conditions?: ReadonlyArray<object> } } | undefined)?.status
+    ?.conditions?.[0]
+const everything: ClientMessage = {
+  _tag: "GetEnvVarsRequest",
+  value: { envVarsFilter: new Set(), envVarsSelect: new Set(["*"]) }
+}
+const ordersIn = (got: ReadonlyArray<DaemonMessage>) =>
+  got.flatMap((message) =>
+    message._tag === "GetEnvVarsResponse" && message.value._tag === "Ok" ? [message.value.value.get("ORDERS")] : []
+  )
+const why = { reason: "QueuesNotSplit", message: "The original queue is gone.", code: 409 } as const
+const failed = { _tag: "Failed", failure: why, comesFirst: true } as const
+const sentence = "The session failed in cluster this cluster: The original queue is gone; then run the command again."
+
+/** A member that splits queues, and a user of it. */
+const single = Effect.fnUntraced(function* () {
+  const splits = new MemorySplits()
+  const capabilities = withBranches("a", memoryBranches(readyBranch("ann")), splits.layer("a"))
+  const { world } = yield* startWorld({}, { capabilities })
+  const cluster = memberOf(world, "a")
+  cluster.variables.set("ORDERS", "orders")
+  return { world, cluster, splits, certificate: yield* certificateOf(cluster) }
+})
+/** The same with a session whose queues are split. */
+const running = Effect.fnUntraced(function* () {
+  const made = yield* single()
+  made.splits.become(met)
+  const channel = yield* client(opened(yield* connectTo(made.cluster, asking(made.certificate, named))))
+  yield* pass("15 seconds")
+  return { ...made, channel }
+})
+
+describe("a session that splits queues", () => {
+  it.effect("starts no agent before they are split, and has their names in its variables", function* () {
+    const { certificate, cluster, splits } = yield* single()
+    const wanted = asking(certificate, { ...named, key: "k" }, { target: "deployment.myapp.container.myapp" })
+    const connect = yield* Effect.forkChild(openConnection(cluster, wanted), { startImmediately: true })
+    yield* pass("1 second")
+    assert.deepStrictEqual(splits.log, ["check myapp", `order ${name}`])
+    const workload = { namespace: "default", kind: "deployment", name: "myapp", container: "myapp" } as const
+    const wish = { workload, sessionKey: "k", given: undefined, isAutomatic: false }
+    assert.deepInclude(splits.orders.get(name), wish)
+    for (let seconds = 0; seconds < 170; seconds += 10) yield* pass("10 seconds")
+    assert.deepStrictEqual(cluster.agentPods, [])
+    assert.deepInclude(conditionOf(cluster), { reason: "Starting", message: "The pods get other queues." })
+    assert.isUndefined(connect.pollUnsafe())
+    splits.become(met)
+    yield* pass("1 second")
+    yield* pass("1 second")
+    const { got, say } = yield* client(yield* Fiber.join(connect))
+    assert.deepStrictEqual(cluster.agentPods, ["myapp-1"])
+    yield* say(everything)
+    assert.deepStrictEqual(ordersIn(got), ["tmp-orders"])
+  })
+
+  it.effect("goes on for a client that returns, also at a new operator, which hears the order again", function* () {
+    const { certificate, cluster, splits, world } = yield* running()
+    opened(yield* connectTo(cluster, asking(certificate, named)))
+    assert.deepStrictEqual(splits.log, ["check myapp", `order ${name}`, `order ${name}`])
+    yield* world.kill(cluster)
+    // The operator stopped before the split was made.
+    splits.orders.clear()
+    splits.log.length = 0
+    yield* world.start(cluster)
+    const { got, say } = yield* client(opened(yield* connectTo(cluster, asking(certificate, named))))
+    assert.deepStrictEqual(splits.log, [`order ${name}`])
+    yield* say(everything)
+    assert.deepStrictEqual(ordersIn(got), ["tmp-orders"])
+    const other = yield* client(opened(yield* connectTo(cluster, request(certificate, { sessionId: "7" }))))
+    yield* other.say(everything)
+    assert.deepStrictEqual(ordersIn(other.got), ["orders"])
+  })
+
+  it.effect("is over with a sentence if its queues are not split after all", function* () {
+    const { certificate, cluster, splits } = yield* single()
+    const connect = yield* Effect.forkChild(connectTo(cluster, asking(certificate, named)), { startImmediately: true })
+    yield* pass("1 second")
+    splits.become(failed)
+    const refused = refusedWith(yield* Fiber.join(connect))
+    assert.deepInclude(refused, { code: 409, reason: "Conflict", message: sentence })
+    yield* pass("1 second")
+    assert.deepStrictEqual(sessionsOf(cluster), [])
+    assert.deepStrictEqual(cluster.agentPods, [])
+  })
+
+  it.effect("ends its clients when its queues are not split any more, and lets none in again", function* () {
+    const { certificate, channel, cluster, splits } = yield* running()
+    splits.become({ _tag: "Pending", message: "The split is being read." })
+    yield* pass("1 second")
+    assert.isUndefined(channel.ended())
+    // No status can be written that would say so.
+    cluster.api.before = ({ subresource }) => (subresource === "status" ? Effect.never : Effect.void)
+    splits.become(failed)
+    yield* pass("1 second")
+    assert.isDefined(channel.ended())
+    assert.deepStrictEqual(channel.got.at(-1), { _tag: "Close", value: sentence })
+    const refused = refusedWith(yield* connectTo(cluster, asking(certificate, named)))
+    const message = `The session cannot go on: ${sentence}`
+    assert.deepInclude(refused, { code: 410, reason: "ReconnectNotPossible", message })
+  })
+
+  it.effect("is refused if the split cannot be ordered, and is gone then", function* () {
+    const { certificate, cluster, splits } = yield* single()
+    splits.refusal = new ApiError({ code: 500, reason: "InternalError", message: "The split cannot be made." })
+    const refused = refusedWith(yield* Effect.scoped(connectTo(cluster, asking(certificate, named))))
+    assert.strictEqual(refused.message, "The split cannot be made.")
+    yield* pass("1 second")
+    assert.deepStrictEqual(sessionsOf(cluster), [])
+  })
+
+  it.effect("has the time that a restart of pods takes, however short that of other sessions is", function* () {
+    const splits = new MemorySplits()
+    const capabilities = withBranches("primary", memoryBranches(), splits.layer("primary"))
+    const settings = { managementOnly: false, remoteSessionTimeoutSecs: 60 }
+    const { certificate, world } = yield* startWorld(settings, { capabilities })
+    const wanted = asking(certificate, { ...named, multi_cluster: "false" })
+    const connecting = Effect.result(openConnection(world.primary, wanted))
+    const connect = yield* Effect.forkChild(connecting, { startImmediately: true })
+    for (let seconds = 0; seconds < 170; seconds += 10) yield* pass("10 seconds")
+    assert.isUndefined(connect.pollUnsafe())
+    yield* pass("20 seconds")
+    assert.include(refusedWith(yield* Fiber.join(connect)).message, "was not ready within 180 s")
+  })
+
+  it.effect("is refused for a variable that a branch changes as well", function* () {
+    const { certificate, cluster, splits } = yield* single()
+    splits.become(met)
+    splits.variables.set("DATABASE_URL", "tmp")
+    const both = asking(certificate, { ...named, pg_branch_names: '["ann"]' })
+    const refused = refusedWith(yield* Effect.scoped(connectTo(cluster, both)))
+    assert.strictEqual(refused.code, 400)
+    assert.include(refused.message, "The variable DATABASE_URL names a queue that is split")
+    splits.variables.delete("DATABASE_URL")
+    opened(yield* connectTo(cluster, both))
+  })
+
+  it.effect("by `mirrord up` is one without splits where there is no queue, and stays so", function* () {
+    const { certificate, cluster, splits } = yield* single()
+    splits.isThere = false
+    opened(yield* connectTo(cluster, asking(certificate, automatic)))
+    yield* pass("15 seconds")
+    opened(yield* connectTo(cluster, asking(certificate, automatic)))
+    assert.deepStrictEqual(splits.log, ["check myapp"])
+    const refused = refusedWith(yield* connectTo(cluster, asking(certificate, named)))
+    assert.strictEqual(refused.code, 410)
+    assert.include(refused.message, "has begun without the queues that the request names")
+  })
+})
+
+describe("a connect", () => {
+  const bad = badRequest("No MirrordSplitConfig is for it.")
+  const copy = { isCopy: true, target: "copy" }
+  it.effect.each<[string, Readonly<Record<string, string>>, Parameters<typeof request>[1], string]>([
+    ["the split is impossible", named, {}, "No MirrordSplitConfig is for it."],
+    ["its target has no queues", named, { target: "pod.myapp-1" }, 'and the target is "pod/myapp-1"'],
+    ["a mode is none", { queue_modes: '{"orders":"copy"}' }, {}, 'The queue "orders" has the mode "copy"'],
+    ["it is for a copy", named, copy, "does not serve queue splitting for SQS (connect parameter sqs_splits)"],
+    ["it gives queues", { sqs_output_queues: '{"a":"b"}' }, {}, "does not serve queue splitting for temporary queues"]
+  ])("is refused before there is a session if %s", function* ([, params, change, told]) {
+    const { certificate, cluster, splits } = yield* single()
+    splits.isThere = bad
+    const { code, message } = refusedWith(yield* connectTo(cluster, asking(certificate, params, change)))
+    assert.strictEqual(code, 400)
+    assert.include(message, told)
+    assert.deepStrictEqual(sessionsOf(cluster), [])
+    assert.notInclude(splits.log, `order ${name}`)
+  })
+
+  it("waits long enough for a restart of pods, and longer if sessions do", () => {
+    const secs = [named, automatic, { kafka_splits: named.sqs_splits }].map((params) => {
+      const query = Result.getOrThrow(parseConnectQuery(new URLSearchParams(params).toString()))
+      return [60, 300].map((usual) => patienceOf(usual, { params: query }))
+    })
+    assert.deepStrictEqual(secs, [
+      [180, 300],
+      [180, 300],
+      [60, 300]
+    ])
+  })
+})
+
+describe("a session over many clusters", () => {
+  const child = `mc-${name}-a`
+  const fleet = Effect.fnUntraced(function* (splitting = "a") {
+    const splits = new MemorySplits()
+    const capabilities = withBranches(splitting, memoryBranches(), splits.layer(splitting))
+    const { certificate, world } = yield* startWorld({}, { capabilities })
+    for (const { api, variables } of world.members.values()) {
+      variables.set("ORDERS", "orders")
+      // The child was ready before the order, and its status goes on to say so for a while.
+      const isSlow = ({ subresource }: { readonly subresource: string | undefined }) =>
+        subresource === "status" && splits.orders.size > 0
+      api.before = (call) => (isSlow(call) ? Effect.sleep("5 seconds") : Effect.void)
+    }
+    const wanted = asking(certificate, named)
+    const connecting = Effect.result(openConnection(world.primary, wanted))
+    const connect = yield* Effect.forkChild(connecting, { startImmediately: true })
+    for (let i = 0; i < 8; i++) yield* pass("500 millis")
+    return { connect, splits, wanted, world }
+  })
+
+  it.effect("waits for the queues of its default cluster, and has their names", function* () {
+    const { connect, splits } = yield* fleet()
+    assert.deepStrictEqual(splits.log.slice(0, 2), ["check myapp", `order ${child}`])
+    assert.deepInclude(splits.orders.get(child), { given: undefined })
+    assert.isUndefined(connect.pollUnsafe())
+    splits.become(met)
+    yield* pass("1 second")
+    yield* pass("1 second")
+    const { got, say } = yield* client(opened(yield* Fiber.join(connect)))
+    yield* say(everything)
+    assert.deepStrictEqual(ordersIn(got), ["tmp-orders"])
+  })
+
+  it.effect("gives its other clusters the queues of the default one, of which there are none yet", function* () {
+    const { splits } = yield* fleet("b")
+    assert.deepInclude(splits.orders.get(`mc-${name}-b`), { given: [] })
+  })
+
+  it.effect("is refused if they are not split after all", function* () {
+    const { connect, splits } = yield* fleet()
+    splits.become(failed)
+    yield* pass("1 second")
+    yield* pass("1 second")
+    const { code, message } = refusedWith(yield* Fiber.join(connect))
+    assert.strictEqual(code, 410)
+    assert.include(message, `The session cannot go on: ${sentence}`)
+  })
+
+  it.effect("is refused if they cannot be split, without an order", function* () {
+    const { connect, splits, wanted, world } = yield* fleet()
+    splits.become(met)
+    yield* pass("1 second")
+    yield* pass("1 second")
+    opened(yield* Fiber.join(connect))
+    splits.log.length = 0
+    splits.isThere = badRequest("No MirrordSplitConfig is for it.")
+    const { code, message } = refusedWith(yield* connectTo(world.primary, wanted))
+    assert.strictEqual(code, 400)
+    assert.include(message, "No MirrordSplitConfig is for it.")
+    assert.notInclude(splits.log, `order ${child}`)
+  })
+})
