@@ -82,6 +82,13 @@ export class MemoryQueues {
     return [...this.#queues.values()].flatMap(({ bodies, deletedAt }) => (deletedAt === undefined ? bodies : []))
   }
 
+  /** The names of queues that exist. */
+  get names(): ReadonlyArray<string> {
+    return [...this.#queues].flatMap(([name, { deletedAt }]) => (deletedAt === undefined ? [name] : []))
+  }
+
+  readonly named = (name: string): MemoryQueue | undefined => this.#queues.get(name)
+
   /** The queue of a URL, also if it was deleted. */
   at(url: string): MemoryQueue | undefined {
     return url.startsWith(base) ? this.#queues.get(url.slice(base.length)) : undefined

@@ -10,7 +10,9 @@ export const shortKinds = {
   both: "both",
   MirrordOperator: "operator",
   MirrordCluster: "cluster",
-  BranchDatabase: "branch"
+  BranchDatabase: "branch",
+  MirrordClusterSplitSession: "split session",
+  workload: "workload"
 } as const
 
 export const events: Page = {
@@ -20,7 +22,7 @@ export const events: Page = {
   body: [
     "The Events that operators record, by the object for which `kubectl describe` shows them: a session over many " +
       "clusters (parent), its part in one cluster or a session of one cluster (child), the operator, a cluster of a " +
-      "primary, a branch of a database.",
+      "primary, a branch of a database, a session's part in a split of queues (split session), the workload of a split.",
     table(
       ["Event", "type", "on", "when"],
       Object.entries(eventCatalogue).map(([reason, { on, type, when }]) => [code(reason), type, shortKinds[on], when])

@@ -41,6 +41,7 @@ import { runReplica } from "../operator/run-replica.ts"
 import { readSettings, type Settings } from "../operator/settings.ts"
 import { userAgentOf } from "../operator/user-agent.ts"
 import { makeCredentialMaker } from "./credential-maker.ts"
+import { operatorSplitting } from "./operator-splitting.ts"
 import { makeOperatorTracing } from "./operator-tracing.ts"
 
 /** The container's memory limit in bytes, if it has one. */
@@ -150,7 +151,7 @@ const serve = Effect.fnUntraced(function* (
       copyImage: settings.copyImage,
       branchSettings: settings.branchSettings,
       servedAuthority: () => certificate.known().certificatePem,
-      splitting: settings.splitting,
+      splitting: yield* operatorSplitting(settings.splitting),
       keepsUsers: true
     },
     connector,

@@ -22,6 +22,7 @@ import type { Events } from "../kernel/event-recorder.ts"
 import { policyLayer } from "../policies/policy-capability.ts"
 import { tlsLayer } from "../policies/tls-capability.ts"
 import type { QueueSplits } from "../queues/queue-splits.ts"
+import type { QueueSplitting } from "../queues/queue-splitting.ts"
 import { splitLayer } from "../queues/split-capability.ts"
 import { memberLayer } from "../sessions/member/member-capability.ts"
 import { type PrimaryGround, primaryLayer } from "../sessions/primary/primary-capability.ts"
@@ -37,6 +38,7 @@ export type Ground =
   | PrimaryGround
   | BranchedEngines
   | CopySettings
+  | QueueSplitting
 
 /** The services of the capabilities that the operator asks. */
 export type Asked = Capabilities | Sessions | Targets | FleetView | CopyTargets | Branches | QueueSplits

@@ -11,7 +11,6 @@ import type { CopyImage } from "../../domain/copies/copied-pod.ts"
 import type { ServedCluster } from "../../domain/fleet/cluster-object.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { fleetProblems, roleOf } from "../../domain/fleet/roles.ts"
-import type { SplitSettings } from "../../domain/queues/settings.ts"
 import type { Condition } from "../../domain/resources/condition.ts"
 import { collectionsRead } from "../../domain/resources/mirrord-operator.ts"
 import { timestamp } from "../../domain/resources/object-meta.ts"
@@ -53,6 +52,7 @@ import { CurrentTracing } from "../kernel/tracing.ts"
 import { answerPodReview } from "../queues/answer-pod-review.ts"
 import { PodReviews } from "../queues/pod-reviews.ts"
 import { QueueSplits } from "../queues/queue-splits.ts"
+import { QueueSplitting, type SplittingOptions } from "../queues/queue-splitting.ts"
 import { makeInterceptions } from "../relay/interceptions.ts"
 import { PrimaryGround } from "../sessions/primary/primary-capability.ts"
 import { SessionEnds } from "../sessions/session-ends.ts"
@@ -94,7 +94,7 @@ export interface OperatorOptions {
   /** PEM of the certificate that is served now, for API servers that are told no authority of it. */
   readonly servedAuthority?: (() => string | undefined) | undefined
   /** How queues are split in this cluster; `undefined` if none is. */
-  readonly splitting?: SplitSettings | undefined
+  readonly splitting?: SplittingOptions | undefined
   /** Whether the statistics go on after a restart and under another leader. */
   readonly keepsUsers?: boolean
 }
@@ -160,6 +160,10 @@ const makeGround = Effect.fnUntraced(function* (options: OperatorOptions, { fing
       owners: options.owners
     }),
     Context.add(BranchedEngines, options.branchSettings ?? {}),
+    Context.add(QueueSplitting, {
+      options: options.splitting,
+      servedAuthority: options.servedAuthority ?? (() => undefined)
+    }),
     Context.add(CopySettings, { makesCopies: options.makesCopies ?? true, image: options.copyImage }),
     // Made before the controllers: it ends after them, and so writes their last Events.
     Context.add(Events, yield* makeEventRecorder(own.api))

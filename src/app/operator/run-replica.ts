@@ -20,6 +20,7 @@ import type { Term } from "../kernel/term.ts"
 import type { ElectedFacade } from "../leadership/elected-facade.ts"
 import { electLeader, leaseName } from "../leadership/elector.ts"
 import { dropLeaderLabel, keepLeaderLabel } from "../leadership/leader-label.ts"
+import { queuesWhileLeading } from "../leadership/queues-while-leading.ts"
 import {
   agentsWhileLeading,
   apiWhileLeading,
@@ -77,7 +78,13 @@ const runForTerm = (
 ): Effect.Effect<never, never, Scope.Scope> => {
   const { agents, connector, elected, operator } = options
   const connected = connectorWhileLeading(term, connector)
-  return startOperator(options, connected, agentsWhileLeading(term, agents(connected.own.api))).pipe(
+  const { splitting } = operator
+  const led = splitting && { ...splitting, queues: queuesWhileLeading(term, splitting.queues) }
+  return startOperator(
+    { ...options, operator: { ...operator, splitting: led } },
+    connected,
+    agentsWhileLeading(term, agents(connected.own.api))
+  ).pipe(
     Effect.flatMap((facade) => elected.serve(facadeWhileLeading(term, facade))),
     Effect.andThen(
       keepLeaderLabel({ api: apiWhileLeading(term, connector.own.api), namespace: operator.namespace, pod })

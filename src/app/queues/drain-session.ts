@@ -59,10 +59,12 @@ const moveSome = Effect.fnUntraced(function* (
 /**
  * Moves what is left of a session that stole messages to the main queue. Copies of a session that mirrored stay where
  * they are: the workload has these messages already. Failures that may pass are tried again for as long as it takes.
+ * `isStopped`: whether the drain is to end after its last batch.
  */
 export const drainSession = Effect.fnUntraced(function* (
   { mode, queue }: Pick<QueueSession, "mode" | "queue">,
-  mainQueue: DestinationQueue
+  mainQueue: DestinationQueue,
+  isStopped: () => boolean = () => false
 ): Effect.fn.Return<DrainEnd, never, MessageQueues> {
   const queues = yield* MessageQueues
   const elapsed = elapsedOf(yield* Clock.Clock)
@@ -70,7 +72,7 @@ export const drainSession = Effect.fnUntraced(function* (
   const backOff = new BackOff()
   let moved = 0
   let left = 0
-  for (let quiet = 0; mode === "steal" && quiet < looks;) {
+  for (let quiet = 0; mode === "steal" && quiet < looks && !isStopped();) {
     if (quiet > 0) yield* Effect.sleep(betweenLooks)
     const result = yield* Effect.result(moveSome(queues, queue, main))
     if (Result.isSuccess(result)) {

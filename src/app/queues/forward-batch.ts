@@ -77,9 +77,10 @@ const routesOf = Effect.fnUntraced(function* (
   counts.received += messages.length
   return messages.map((message) => {
     const { mirrors = [], taker } = choices.get(message) ?? {}
-    for (const session of taker === undefined ? mirrors : [taker, ...mirrors]) session.outlet.matched++
-    if (taker === undefined && mirrors.length === 0) counts.unmatched++
-    return { message, taker: taker?.outlet ?? table.main, copies: mirrors.map(({ outlet }) => outlet) }
+    const copies = [...new Set(mirrors.map(({ outlet }) => outlet))]
+    for (const outlet of taker === undefined ? copies : [taker.outlet, ...copies]) outlet.matched++
+    if (taker === undefined && copies.length === 0) counts.unmatched++
+    return { message, taker: taker?.outlet ?? table.main, copies }
   })
 })
 

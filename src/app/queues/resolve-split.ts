@@ -89,7 +89,7 @@ export const containerOf = (template: JsonObject, named: string | undefined): st
 const workloadName = ({ kind, name }: NamedWorkload): string => `The ${kindAddress(kind).kind} ${quoted(name)}`
 
 /** The template of the workload's pods, which may be that of another workload; `undefined` if it has none. */
-const readTemplate = Effect.fnUntraced(function* (
+export const readTemplate = Effect.fnUntraced(function* (
   { api }: ResolveGround,
   workload: NamedWorkload,
   object: KubeObject

@@ -1,7 +1,101 @@
-/** Splits of queues, as a capability: this operator makes none yet. */
+/**
+ * Splits of queues of SQS in a cluster that serves sessions itself, as a capability: none where the switch is off, and
+ * none at a primary that has no workloads.
+ *
+ * Not here: carrying splits on (split-controller.ts), and what sessions ask of them (session-splits.ts).
+ */
 
-import { Layer } from "effect"
-import { noSplits, QueueSplits } from "./queue-splits.ts"
+import { Context, Effect, Layer, Result } from "effect"
+import type { SplitObjects } from "../../domain/queues/chosen-configuration.ts"
+import type { PatchingSplit } from "../../domain/queues/pod-review.ts"
+import { keptBy } from "../../domain/resources/kept-fields.ts"
+import { mirrordSplitConfigs } from "../../domain/resources/queues/mirrord-split-config.ts"
+import { mirrordWorkloadQueueRegistries } from "../../domain/resources/queues/mirrord-workload-queue-registry.ts"
+import type { ResourceDescriptor, WatchedResource } from "../../domain/resources/resource-descriptor.ts"
+import type { KubeObject } from "../../ports/kube-api.ts"
+import { withCapability } from "../ground/capability.ts"
+import { OwnCluster } from "../ground/own-cluster.ts"
+import { Changes } from "../kernel/change-feed.ts"
+import { Events } from "../kernel/event-recorder.ts"
+import { readCached } from "../kernel/read-cached.ts"
+import { makeReflector, type Reflector } from "../kernel/reflector.ts"
+import { retryingApi } from "../kernel/retrying-api.ts"
+import { CurrentSettings } from "../kernel/setting-values.ts"
+import { PodReviews } from "./pod-reviews.ts"
+import { QueueSplits, noSplits } from "./queue-splits.ts"
+import { QueueSplitting } from "./queue-splitting.ts"
+import { sessionSplits } from "./session-splits.ts"
+import { makeSplits, type Splits } from "./split-controller.ts"
+import { webhookClient } from "./split-webhook.ts"
 
-/** The splits of this cluster, for the sessions. */
-export const splitLayer = Layer.succeed(QueueSplits, noSplits)
+const watched = <T>(resource: ResourceDescriptor<T>): WatchedResource<T> => ({
+  ...resource,
+  keeps: keptBy(resource.schema)
+})
+const splitConfigs = watched(mirrordSplitConfigs)
+const registries = watched(mirrordWorkloadQueueRegistries)
+
+/** The objects of a kind in a namespace. Objects that cannot be read are left out, as if they were not there. */
+const inNamespace = <T>(resource: WatchedResource<T>, cache: Reflector, namespace: string): ReadonlyArray<T> =>
+  cache.all().flatMap((object) => {
+    const read = readCached(resource, object)
+    return object.metadata.namespace === namespace && Result.isSuccess(read) ? [read.success] : []
+  })
+
+/** Splits of queues, if they are switched on. */
+export const splitLayer = Layer.effectContext(
+  Effect.gen(function* () {
+    const { options, servedAuthority } = yield* QueueSplitting
+    const { api, fleet, namespace } = yield* OwnCluster
+    if (options === undefined || fleet?.managementOnly === true)
+      return Context.add(yield* withCapability({}), QueueSplits, noSplits)
+    const changes = yield* Changes
+    const changed = ({ metadata }: KubeObject): void => splits.configurationChanged(metadata.namespace ?? "")
+    const configs = yield* makeReflector(api, splitConfigs, changed)
+    const older = yield* makeReflector(api, registries, changed)
+    const objects = (namespace: string): SplitObjects => ({
+      splitConfigs: inNamespace(splitConfigs, configs, namespace),
+      registries: inNamespace(registries, older, namespace)
+    })
+    const { endpoint, jq, queues, settings } = options
+    const resolving = {
+      api: retryingApi(api),
+      operatorNamespace: namespace,
+      ...settings,
+      queues,
+      jq,
+      endpoint
+    }
+    const splits: Splits = yield* makeSplits({
+      api,
+      queues,
+      jq,
+      webhookClient: yield* Effect.cachedWithTTL(webhookClient(api, servedAuthority), "1 minute"),
+      events: yield* Events,
+      addsSessionKey: (yield* CurrentSettings).addsSessionKey,
+      resolving,
+      objects,
+      sessionChanged: (session) => changes.publish({ _tag: "ChildChanged", session })
+    })
+    const started = Effect.forEach([configs.awaitSynced, older.awaitSynced, splits.started], (one) => one, {
+      discard: true
+    })
+    const service = sessionSplits({
+      awaited: retryingApi(api),
+      resolving,
+      objects,
+      splits,
+      areServed: (route) => route === "SingleCluster"
+    })
+    const capability = yield* withCapability({
+      features: () => ["SqsQueueSplitting", "SqsQueueSplittingDirect", "SqsQueueSplittingWithJqFilter"],
+      started,
+      requirement: service.requirement
+    })
+    const lookup = (uid: string): PatchingSplit | undefined => {
+      const found = splits.splits().find(({ record }) => record.uid === uid && record.phase !== "Unpatching")
+      return found && { uid, workload: found.place, updates: found.updates }
+    }
+    return Context.add(capability, QueueSplits, service).pipe(Context.add(PodReviews, { lookup }))
+  })
+)

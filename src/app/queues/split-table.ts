@@ -32,11 +32,15 @@ const isSame = (a: QueueSession, b: QueueSession): boolean => a.id === b.id && a
 export const isWithin = (table: SplitTable, other: SplitTable): boolean =>
   table.sessions.every((session) => other.sessions.some((next) => isSame(session, next)))
 
-/** The table with other sessions. Those that stay keep their counts and their pauses. */
-export const withSessions = ({ main, sessions }: SplitTable, next: ReadonlyArray<QueueSession>): SplitTable => ({
-  main,
-  sessions: next.map((session) => ({
-    ...session,
-    outlet: sessions.find((known) => isSame(known, session))?.outlet ?? new Outlet(session.queue)
-  }))
-})
+/**
+ * The table with other sessions. Those that stay keep their counts and their pauses. A session that has several filters
+ * for the queue is there once for each, with one outlet.
+ */
+export const withSessions = ({ main, sessions }: SplitTable, next: ReadonlyArray<QueueSession>): SplitTable => {
+  const made: Array<TableSession> = []
+  for (const session of next) {
+    const known = [...sessions, ...made].find((one) => isSame(one, session))
+    made.push({ ...session, outlet: known?.outlet ?? new Outlet(session.queue) })
+  }
+  return { main, sessions: made }
+}

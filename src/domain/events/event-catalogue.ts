@@ -17,6 +17,8 @@ interface Entry {
     | "MirrordOperator"
     | "MirrordCluster"
     | "BranchDatabase"
+    | "MirrordClusterSplitSession"
+    | "workload"
   /** When the Event is recorded; for docs/reference/events.md. */
   readonly when: string
 }
@@ -26,6 +28,7 @@ const child = "MirrordClusterSession"
 const operator = "MirrordOperator"
 const cluster = "MirrordCluster"
 const branch = "BranchDatabase"
+const split = "MirrordClusterSplitSession"
 
 /** Every Event that an operator records, by its reason; docs/reference/events.md has the same table. */
 export const eventCatalogue = {
@@ -154,7 +157,18 @@ export const eventCatalogue = {
     on: branch,
     when: "the migrations that a branch in use asks for have failed; a new branch fails with them"
   },
-  BranchExpired: { type: "Normal", on: branch, when: "no session has used the branch for its time, and it is deleted" }
+  BranchExpired: { type: "Normal", on: branch, when: "no session has used the branch for its time, and it is deleted" },
+  QueuesSplit: { type: "Normal", on: split, when: "the session gets its messages of the workload's queues" },
+  QueuesNotSplit: {
+    type: "Warning",
+    on: split,
+    when: "the session cannot have its messages, or its queues cannot be deleted; the message says why"
+  },
+  QueueSplitProblem: {
+    type: "Warning",
+    on: "workload",
+    when: "something about the split of the workload's queues needs a person, such as messages that are lost"
+  }
 } as const satisfies Readonly<Record<string, Entry>>
 
 export type EventReason = keyof typeof eventCatalogue

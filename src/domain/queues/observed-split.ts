@@ -17,6 +17,7 @@ export interface SplitSource {
   /** Its name or URL, as the workload has it. */
   readonly reference: string
   readonly name: string
+  readonly url: string
   /** The ids that it has in the configuration. */
   readonly ids: ReadonlyArray<string>
 }
@@ -147,6 +148,8 @@ export interface WantedSession extends Omit<SplitSession, "mode"> {
   readonly queues: { readonly _tag: "Own" } | { readonly _tag: "Given"; readonly given: ReadonlyArray<GivenQueue> }
   /** As its status says; `undefined` if it has none yet. */
   readonly phase: SessionPhase | undefined
+  /** Why it cannot go on for a reason of its own, such as a filter that gives no answer; `undefined` if it can. */
+  readonly problem: { readonly code: number; readonly message: string } | undefined
   /** Whether it is over, although its record is still there. */
   readonly isEnding: boolean
 }

@@ -159,6 +159,7 @@ export const sessionSteps = (
   const { record } = observed
   if (session.isEnding) return endingSteps(observed, session)
   if (!isWanted(session)) return []
+  if (session.problem !== undefined) return [startError(session, session.problem)]
   if (refusal !== undefined && isRefused(session, refusal)) return [startError(session, refusal)]
   return record === undefined || record.phase === "Unpatching" || refusal !== undefined
     ? begin(session)

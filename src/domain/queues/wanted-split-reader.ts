@@ -93,6 +93,8 @@ export const wantedSplit = (
     isAutomatic,
     // As in the session's object, so that queues of all clusters show the same.
     sessionKey: key === "" ? undefined : cleanText(key, textLimits.parameter),
+    startedAt: undefined,
+    isShared: isLink,
     given: isLink && isDefault !== true ? givenQueues(params) : undefined
   }))
 }

@@ -12,7 +12,7 @@ import { JqFailed, JqPrograms } from "../../../src/ports/jq-programs.ts"
 import { MessageQueues } from "../../../src/ports/message-queues.ts"
 
 /** Programs of these tests: a text that the body has, or the word for what goes wrong. */
-const jq: JqPrograms["Service"] = {
+export const jq: JqPrograms["Service"] = {
   check: () => Effect.void,
   run: ({ inputs, program }) => {
     if (program === "endless") return Effect.never

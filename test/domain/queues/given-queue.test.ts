@@ -6,7 +6,7 @@ import type { GivenQueue, SplitSource } from "../../../src/domain/queues/observe
 const url = (region: string, name: string) => `https://sqs.${region}.amazonaws.com/123456789012/${name}`
 const reads = (reference: string, ...ids: ReadonlyArray<string>): SplitSource => {
   const name = reference.split("/").at(-1) ?? ""
-  return { identity: reference, reference, name, ids }
+  return { identity: reference, reference, name, url: reference, ids }
 }
 const entry = (id: string | undefined, original: string, queue: string): GivenQueue => ({ id, original, queue })
 

@@ -42,6 +42,7 @@ export const source = (name: string, ids: ReadonlyArray<string> = [name]): Split
   identity: `arn:${name}`,
   reference: name,
   name,
+  url: `https://sqs.eu-north-1.amazonaws.com/123456789012/${name}`,
   ids
 })
 export const orders = source("orders")
@@ -195,7 +196,15 @@ export class SplitWorld {
   start(tag: number, change: Partial<WantedSession> = {}): Changing<WantedSession> {
     const uid = `${tag}-${++this.#count}`
     const modes = new Map([["orders", "steal" as const]])
-    const session = { uid, id: BigInt(this.#count), startedAt: this.now, modes, isEnding: false, ...change }
+    const session = {
+      uid,
+      id: BigInt(this.#count),
+      startedAt: this.now,
+      modes,
+      problem: undefined,
+      isEnding: false,
+      ...change
+    }
     const wanted = { queues: { _tag: "Own" as const }, phase: undefined, ...session }
     this.sessions.push(wanted)
     return wanted

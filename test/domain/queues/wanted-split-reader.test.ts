@@ -53,6 +53,8 @@ describe("the split that a connect asks for", () => {
       ]),
       isAutomatic: false,
       sessionKey: "ann\u{fffd}",
+      startedAt: undefined,
+      isShared: false,
       given: undefined
     }
     expect(read(values, "rollout/app/container/web")).toEqual(wanted)

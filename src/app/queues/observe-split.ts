@@ -1,0 +1,144 @@
+/**
+ * Puts together everything from which the next steps of a split are decided: what the cluster's objects say, and what
+ * this process remembers.
+ *
+ * Not here: looking (split-controller.ts), and deciding (domain/queues/split-plan.ts).
+ */
+
+import { Result } from "effect"
+import { asNumber, at } from "../../domain/json.ts"
+import type { MessageFilter } from "../../domain/queues/message-filter.ts"
+import type {
+  ObservedConfiguration,
+  ObservedSplit,
+  ObservedWorkload,
+  QueueState,
+  WantedSession
+} from "../../domain/queues/observed-split.ts"
+import type { PodWebhook } from "../../domain/queues/pod-webhook.ts"
+import { sessionFilters } from "../../domain/queues/session-filters.ts"
+import { workloadPod } from "../../domain/queues/split-pods.ts"
+import type { StoredQueue } from "../../domain/queues/stored-queue.ts"
+import type { StoredSession } from "../../domain/queues/stored-session.ts"
+import type { StoredSplit } from "../../domain/queues/stored-split.ts"
+import { temporaryQueueName } from "../../domain/queues/temporary-queue-name.ts"
+import type { KubeObject } from "../../ports/kube-api.ts"
+import { sha256Hex } from "../kernel/sha256-hex.ts"
+import type { KnownSplit } from "./known-split.ts"
+import type { ResolvedSplit } from "./resolve-split.ts"
+import { restartToken } from "./restart-workload.ts"
+
+/** One look at a split. */
+export interface SeenSplit {
+  readonly known: KnownSplit
+  readonly stored: StoredSplit | undefined
+  readonly sessions: ReadonlyArray<StoredSession>
+  readonly queues: ReadonlyArray<StoredQueue>
+  /** `undefined` if it is deleted. */
+  readonly workload: KubeObject | undefined
+  readonly pods: ReadonlyArray<KubeObject>
+  readonly webhook: {
+    readonly name: string
+    /** As it has to be; `undefined` if there has to be none. */
+    readonly wanted: PodWebhook | undefined
+    readonly state: ObservedSplit["webhook"]
+  }
+  /** Why the workload's queues cannot be split beside those of another; `undefined` if they can. */
+  readonly clash: string | undefined
+  /** Until when a process that led before this one may still send messages, epoch ms. */
+  readonly fencedUntil: number
+}
+
+/** Characters that tell temporary queues of one original apart. */
+const randomLength = 10
+
+export const resolvedOf = ({ resolution }: KnownSplit): ResolvedSplit | undefined =>
+  resolution === undefined ? undefined : Result.getOrUndefined(resolution.result)
+
+const configurationOf = ({ clash, known: { resolution } }: SeenSplit): ObservedConfiguration => {
+  if (resolution === undefined) return { _tag: "Unknown" }
+  if (Result.isFailure(resolution.result)) {
+    const { code, why } = resolution.result.failure
+    return { _tag: "Refused", code, why }
+  }
+  if (clash !== undefined) return { _tag: "Refused", code: 409, why: clash }
+  const { digest, sources, times } = resolution.result.success
+  const plain = sources.map(({ identity, ids, name, reference, url }) => ({ identity, reference, name, url, ids }))
+  return { _tag: "Known", digest, sources: plain, times }
+}
+
+/** The filters of a session by the ids that it gets messages of. The failure is a sentence. */
+export const filtersOf = (
+  { configuration, variables }: ResolvedSplit,
+  { container, filters }: Pick<StoredSession, "container" | "filters">
+): Result.Result<ReadonlyMap<string, MessageFilter>, string> =>
+  sessionFilters(configuration, { container, variables }, filters)
+
+const wantedSession = ({ known }: SeenSplit, session: StoredSession): WantedSession => {
+  const resolved = resolvedOf(known)
+  const { modes, wanted } = session
+  const found = resolved === undefined ? undefined : filtersOf(resolved, session)
+  const ids = found !== undefined && Result.isSuccess(found) ? [...found.success.keys()] : []
+  const problem =
+    found !== undefined && Result.isFailure(found)
+      ? { code: 400, message: found.failure }
+      : known.problems.get(wanted.uid)
+  return {
+    ...wanted,
+    modes: new Map(ids.map((id) => [id, modes.get(id) ?? modes.get("*") ?? "steal"])),
+    problem
+  }
+}
+
+const workloadOf = (workload: KubeObject | undefined): ObservedWorkload | undefined =>
+  workload === undefined
+    ? undefined
+    : { replicas: asNumber(at(workload, "spec", "replicas")) ?? 1, restartToken: restartToken(workload) }
+
+/** What is known of a queue at SQS. */
+const stateOf = ({ queues }: KnownSplit, name: string): QueueState => queues.get(name) ?? { _tag: "Unknown" }
+
+const givenStates = ({ known, sessions }: SeenSplit): ReadonlyMap<string, QueueState> =>
+  new Map(
+    sessions.flatMap(({ wanted: { queues } }) =>
+      queues._tag === "Own" ? [] : queues.given.map(({ queue }) => [queue, stateOf(known, queue)] as const)
+    )
+  )
+
+export const observeSplit = (seen: SeenSplit): ObservedSplit => {
+  const { fencedUntil, known, pods, queues, sessions, stored, workload } = seen
+  const times = stored?.record.times ?? resolvedOf(known)?.times
+  // Pods get nothing before the record has their values.
+  const isWritten = stored !== undefined && stored.updates.size > 0
+  const webhook = seen.webhook.state === "Current" && !isWritten ? "Other" : seen.webhook.state
+  return {
+    workload: workloadOf(workload),
+    pods: pods.map(workloadPod),
+    sessions: sessions.map((session) => wantedSession(seen, session)),
+    heldUntil: new Map(),
+    configuration: configurationOf(seen),
+    record: stored?.record,
+    queues: queues.map(({ name, owner, quietSince, source }) => ({
+      name,
+      source,
+      owner,
+      quietSince,
+      state: stateOf(known, name)
+    })),
+    given: givenStates(seen),
+    webhook,
+    forwarders: known.forwarders.running(),
+    drains: known.drains.running(),
+    fencedUntil,
+    failures: known.failures,
+    reported: known.reported,
+    queueName: (source, role, seed) =>
+      temporaryQueueName({
+        original: source.name,
+        role,
+        random: sha256Hex(seed).slice(0, randomLength),
+        template: times?.nameTemplate,
+        sha256Hex
+      })
+  }
+}

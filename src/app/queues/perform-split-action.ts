@@ -1,0 +1,498 @@
+/**
+ * Carries out the actions of a split's plan: writes records and statuses, makes and deletes queues at SQS, has pods
+ * replaced, and runs the loops that move messages.
+ *
+ * Not here: which actions (domain/queues/split-plan.ts).
+ */
+
+import { Clock, Effect, Result } from "effect"
+import { quoted } from "../../domain/clean-text.ts"
+import { splitSessionEvent } from "../../domain/events/queue-events.ts"
+import type { DestinationQueue } from "../../domain/queues/forwarded-message.ts"
+import type { DrainTarget, ForwardingTable, SplitSource } from "../../domain/queues/observed-split.ts"
+import { isFifoName } from "../../domain/queues/queue-name.ts"
+import { actionKey, type SplitAction } from "../../domain/queues/split-action.ts"
+import {
+  newQueueObject,
+  queueBeside,
+  queueRecords,
+  quietQueue,
+  type StoredQueue
+} from "../../domain/queues/stored-queue.ts"
+import { splitSessions, statusPatch, type StoredSession } from "../../domain/queues/stored-session.ts"
+import {
+  changedSplit,
+  newSplitObject,
+  splitPatches,
+  type StoredSplit,
+  withUpdates
+} from "../../domain/queues/stored-split.ts"
+import { temporaryQueueArguments } from "../../domain/queues/temporary-queue-attributes.ts"
+import { Workload } from "../../domain/resources/core-kinds.ts"
+import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
+import { kindAddress } from "../../domain/targets/target.ts"
+import { JqPrograms } from "../../ports/jq-programs.ts"
+import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
+import { MessageQueues, QueueError } from "../../ports/message-queues.ts"
+import type { EventRecorder } from "../kernel/event-recorder.ts"
+import { logWarning } from "../kernel/log.ts"
+import { changedMeanwhile, writeStatus } from "../kernel/mirrored-object.ts"
+import { orIf } from "../kernel/or-if.ts"
+import type { Reflector } from "../kernel/reflector.ts"
+import { sha256Hex } from "../kernel/sha256-hex.ts"
+import { filtersOf, resolvedOf, type SeenSplit } from "./observe-split.ts"
+import { splitFailure } from "./queue-failure.ts"
+import { type ResolvedSource, type ResolvedSplit, updatesOf } from "./resolve-split.ts"
+import { restartWorkload } from "./restart-workload.ts"
+import type { QueueSession } from "./split-table.ts"
+import { putWebhook, removeWebhook } from "./split-webhook.ts"
+
+/** Everything by which actions are carried out. */
+export interface ActingGround {
+  readonly api: KubeApi
+  readonly queues: MessageQueues["Service"]
+  readonly jq: JqPrograms["Service"]
+  readonly events: EventRecorder
+  /** The caches of the records, which show the operator's own writes at once. */
+  readonly splits: Reflector
+  readonly records: Reflector
+  readonly sessions: Reflector
+  /** Whether copies for sessions show the session's key. */
+  readonly addsSessionKey: boolean
+  /** The status of a session's part in a split has changed. `session`: its MirrordClusterSession. */
+  readonly sessionChanged: (session: string) => void
+}
+
+type Act<Tag extends SplitAction["_tag"]> = Extract<SplitAction, { readonly _tag: Tag }>
+type Performed = Exclude<SplitAction, { readonly _tag: "RequeueAt" }>
+/** A number: the action goes on, and is to be planned again at this time at the latest, epoch ms. */
+type Performing = Effect.Effect<number | void, KubeError | QueueError>
+
+/** Bytes of the largest message of a queue that does not say it (AWS, quotas of messages). */
+const usualMessageSize = 262_144
+/** Counts of one queue that are kept. */
+const keptCounts = 16
+
+/** The name of the record of a workload's split. */
+export const splitObjectName = ({ kind, name, namespace }: SeenSplit["known"]["place"]): string => {
+  const digest = sha256Hex(`${namespace}/${kind}/${name}`).slice(0, 16)
+  return `${name.slice(0, 200)}.${kind}.${digest}`
+}
+
+const queueObjectName = (url: string): string => `sqs-${sha256Hex(url).slice(0, 32)}`
+
+/** The queues of a configuration are not known now, so the action is tried again. */
+const unresolved = (operation: string, queue: string): QueueError =>
+  new QueueError({
+    operation,
+    queue,
+    reason: "Unavailable",
+    detail: "the configuration of the workload's queues has not been read yet"
+  })
+
+const resolvedFor = (seen: SeenSplit, operation: string, queue: string): Effect.Effect<ResolvedSplit, QueueError> => {
+  const resolved = resolvedOf(seen.known)
+  return resolved === undefined ? Effect.fail(unresolved(operation, queue)) : Effect.succeed(resolved)
+}
+
+const sourceIn = (resolved: ResolvedSplit | undefined, { identity }: SplitSource): ResolvedSource | undefined =>
+  resolved?.sources.find((source) => source.identity === identity)
+
+/** The record of a temporary queue. The plan names only queues that it has seen. */
+const recordOf = ({ known, queues }: SeenSplit, name: string): Effect.Effect<StoredQueue, KubeError> => {
+  const found = queues.find((queue) => queue.name === name)
+  return found === undefined
+    ? Effect.die(new Error(`the queue ${name} of ${known.place.name} has no record`))
+    : Effect.succeed(found)
+}
+
+const recordSplit = ({ api, splits }: ActingGround, seen: SeenSplit, action: Act<"RecordSplit">): Performing => {
+  const { _tag: _, ...content } = action
+  const { place } = seen.known
+  const container = seen.sessions[0]?.container ?? ""
+  const object = newSplitObject(splitObjectName(place), place, {
+    ...content,
+    container,
+    phase: "Starting",
+    restart: undefined
+  })
+  return api.create(splitPatches, object).pipe(Effect.map(splits.wrote))
+}
+
+/** Changes the record as it was seen. */
+const patchSplit = (
+  { api, splits }: ActingGround,
+  seen: SeenSplit,
+  patch: (stored: StoredSplit) => object
+): Performing => {
+  const { stored } = seen
+  if (stored === undefined) return Effect.fail(changedMeanwhile(api, "patch", "the split has no record"))
+  return Effect.map(api.mergePatch(splitPatches, splitObjectName(stored.place), patch(stored)), splits.wrote)
+}
+
+const deleteSplit = ({ api, splits }: ActingGround, { known }: SeenSplit, action: Act<"DeleteRecord">): Performing => {
+  const name = splitObjectName(known.place)
+  return api
+    .delete(splitPatches, name, action.precondition)
+    .pipe(orIf("NotFound", Effect.void), Effect.andThen(splits.reread(name)))
+}
+
+const recordQueue = ({ addsSessionKey, api, records }: ActingGround, seen: SeenSplit, action: Act<"RecordQueue">) => {
+  const { name, owner, source } = action
+  const session =
+    owner._tag === "Session" && addsSessionKey
+      ? seen.sessions.find(({ wanted }) => wanted.uid === owner.session)
+      : undefined
+  const object = queueObjectName(queueBeside(source.url, name))
+  const queue = newQueueObject(object, seen.known.place, { name, owner, source, sessionKey: session?.sessionKey })
+  return api.create(queueRecords, queue).pipe(
+    Effect.map((made) => {
+      records.wrote(made)
+      seen.known.queues.set(name, { _tag: "Absent" })
+    }),
+    orIf("AlreadyExists", records.reread(object))
+  )
+}
+
+const withoutRedrive = ({ RedrivePolicy: _, ...attributes }: Readonly<Record<string, string>>) => attributes
+
+/** Makes a queue like the original. Its dead letters stay out if SQS does not allow the source to have them. */
+const createQueue = Effect.fnUntraced(function* (
+  { queues }: ActingGround,
+  seen: SeenSplit,
+  { name }: Act<"CreateQueue">
+): Effect.fn.Return<void, KubeError | QueueError> {
+  const { owner, source, url } = yield* recordOf(seen, name)
+  const resolved = sourceIn(resolvedOf(seen.known), source)
+  const attributes = resolved?.attributes ?? (yield* queues.attributes(source.url))
+  const original = { name: source.name, attributes, tags: yield* queues.tags(source.url) }
+  const made = temporaryQueueArguments(original, {
+    name,
+    role: owner._tag === "Main" ? "main" : "session",
+    tags: resolved?.options.tags ?? {}
+  })
+  const create = (wanted: typeof made.attributes) =>
+    queues.create({ name, beside: source.url, attributes: wanted, tags: made.tags })
+  yield* create(made.attributes).pipe(
+    Effect.catch((error) => {
+      if (error.reason !== "Invalid" || !("RedrivePolicy" in made.attributes)) return Effect.fail(error)
+      const told = logWarning("temporary queue has no dead-letter queue", { queue: url, problem: error.detail })
+      return Effect.andThen(told, create(withoutRedrive(made.attributes)))
+    })
+  )
+  seen.known.queues.set(name, { _tag: "Present", counts: [] })
+})
+
+/** The address of a queue that the plan names: recorded, or given by another cluster by its name or its URL. */
+const addressOf = (seen: SeenSplit, queue: string): string => {
+  const recorded = seen.queues.find(({ name }) => name === queue)
+  if (recorded !== undefined) return recorded.url
+  const [source] = seen.stored?.record.sources ?? resolvedOf(seen.known)?.sources ?? []
+  return queue.includes("/") || source === undefined ? queue : queueBeside(source.url, queue)
+}
+
+const countOf = (attributes: Readonly<Record<string, string>>): number =>
+  ["", "NotVisible", "Delayed"].reduce(
+    (sum, kind) => sum + Number(attributes[`ApproximateNumberOfMessages${kind}`] ?? 0),
+    0
+  )
+
+const readQueue = Effect.fnUntraced(function* (
+  { queues }: ActingGround,
+  seen: SeenSplit,
+  { queue }: Act<"ReadQueue">
+): Effect.fn.Return<void, QueueError> {
+  const { known } = seen
+  // Messages that come during the call may not be counted.
+  const at = yield* Clock.currentTimeMillis
+  const found = yield* Effect.result(queues.attributes(addressOf(seen, queue)))
+  if (Result.isFailure(found)) {
+    if (found.failure.reason !== "NoQueue") return yield* found.failure
+    known.queues.set(queue, { _tag: "Absent" })
+    return
+  }
+  const before = known.queues.get(queue)
+  const counts = before?._tag === "Present" ? before.counts : []
+  const count = { at, messages: countOf(found.success) }
+  known.queues.set(queue, { _tag: "Present", counts: [...counts, count].slice(-keptCounts) })
+  known.messageSizes.set(queue, Number(found.success["MaximumMessageSize"] ?? usualMessageSize))
+})
+
+const deleteQueue = Effect.fnUntraced(function* (
+  { queues }: ActingGround,
+  seen: SeenSplit,
+  { name }: Act<"DeleteQueue">
+): Effect.fn.Return<void, KubeError | QueueError> {
+  const { url } = yield* recordOf(seen, name)
+  yield* seen.known.drains.abandon(name)
+  yield* queues
+    .delete(url)
+    .pipe(Effect.catch((error) => (error.reason === "NoQueue" ? Effect.void : Effect.fail(error))))
+  seen.known.queues.set(name, { _tag: "Absent" })
+})
+
+const forgetQueue = Effect.fnUntraced(function* (
+  { api, records }: ActingGround,
+  seen: SeenSplit,
+  { name }: Act<"ForgetQueue">
+): Effect.fn.Return<void, KubeError> {
+  const { object } = yield* recordOf(seen, name)
+  yield* api.delete(queueRecords, object).pipe(orIf("NotFound", Effect.void))
+  yield* records.reread(object)
+  seen.known.queues.delete(name)
+  seen.known.messageSizes.delete(name)
+})
+
+const quiet = Effect.fnUntraced(function* (
+  { api, records }: ActingGround,
+  seen: SeenSplit,
+  { at, name }: Act<"QuietQueue">
+): Effect.fn.Return<void, KubeError> {
+  const queue = yield* recordOf(seen, name)
+  records.wrote(yield* api.mergePatch(queueRecords, queue.object, quietQueue(queue, at)))
+})
+
+/** A queue that messages are sent to. */
+const destination = (
+  { known }: SeenSplit,
+  queue: string,
+  url: string,
+  { attributes, sessionKey }: { readonly attributes: Readonly<Record<string, string>>; sessionKey: string | undefined }
+): DestinationQueue => ({
+  url,
+  isFifo: isFifoName(url),
+  maximumMessageSize: known.messageSizes.get(queue) ?? Number(attributes["MaximumMessageSize"] ?? usualMessageSize),
+  sessionKey
+})
+
+const targetOf = (seen: SeenSplit, { source }: StoredQueue, to: DrainTarget): DestinationQueue => {
+  const attributes = sourceIn(resolvedOf(seen.known), source)?.attributes ?? {}
+  const [name, url] = to._tag === "Main" ? [to.name, queueBeside(source.url, to.name)] : [to.source.name, to.source.url]
+  return destination(seen, name, url, { attributes, sessionKey: undefined })
+}
+
+const drainQueue = Effect.fnUntraced(function* (
+  { queues }: ActingGround,
+  seen: SeenSplit,
+  { queue: name, to }: Act<"DrainQueue">
+): Effect.fn.Return<void, KubeError> {
+  const queue = yield* recordOf(seen, name)
+  const { sessionKey, source, url } = queue
+  const attributes = sourceIn(resolvedOf(seen.known), source)?.attributes ?? {}
+  const from = destination(seen, name, url, { attributes, sessionKey })
+  yield* seen.known.drains
+    .start({ name, from, to, target: targetOf(seen, queue, to) })
+    .pipe(Effect.provideService(MessageQueues, queues))
+})
+
+/** The sessions of a table with their filters: once for each id whose filter chooses messages. */
+const queueSessions = (
+  { addsSessionKey }: ActingGround,
+  seen: SeenSplit,
+  resolved: ResolvedSplit,
+  { routes, source }: ForwardingTable
+): ReadonlyArray<QueueSession> =>
+  routes.flatMap(({ id, ids, mode, queue, startedAt, uid }) => {
+    const session = seen.sessions.find(({ wanted }) => wanted.uid === uid)
+    const filters = session === undefined ? undefined : Result.getOrUndefined(filtersOf(resolved, session))
+    if (session === undefined || filters === undefined) return []
+    const sessionKey = addsSessionKey ? session.sessionKey : undefined
+    const url = queue.includes("/") ? queue : queueBeside(source.url, queue)
+    const attributes = sourceIn(resolved, source)?.attributes ?? {}
+    const to = destination(seen, queue, url, { attributes, sessionKey })
+    return ids.flatMap((one) => {
+      const filter = filters.get(one)
+      return filter === undefined ? [] : [{ id, startedAt, mode, filter, queue: to }]
+    })
+  })
+
+const startForwarding = Effect.fnUntraced(function* (
+  ground: ActingGround,
+  seen: SeenSplit,
+  { table }: Act<"StartForwarding">
+): Effect.fn.Return<void, QueueError> {
+  const { identity, url } = table.source
+  const resolved = yield* resolvedFor(seen, "ReceiveMessage", url)
+  const source = sourceIn(resolved, table.source)
+  if (source === undefined) return yield* unresolved("ReceiveMessage", url)
+  const { attributes, options } = source
+  const mainUrl = queueBeside(url, table.main)
+  const hasBegun = yield* seen.known.forwarders
+    .start({
+      table,
+      source: {
+        url,
+        isFifo: isFifoName(source.name),
+        sns: options.sns,
+        jqLimit: options.jqTimeLimitMillis,
+        s3Metadata: undefined
+      },
+      main: destination(seen, table.main, mainUrl, { attributes, sessionKey: undefined }),
+      sessions: queueSessions(ground, seen, resolved, table)
+    })
+    .pipe(Effect.provideService(MessageQueues, ground.queues), Effect.provideService(JqPrograms, ground.jq))
+  if (!hasBegun) return yield* unresolved("ReceiveMessage", identity)
+})
+
+/** New values of variables that name queues. `nameOf`: the name of another queue for a queue of the workload. */
+const updatesFor = Effect.fnUntraced(function* (
+  seen: SeenSplit,
+  nameOf: (identity: string) => string | undefined
+): Effect.fn.Return<ReturnType<typeof updatesOf>, QueueError> {
+  return updatesOf(yield* resolvedFor(seen, "GetQueueAttributes", seen.known.place.name), nameOf)
+})
+
+const sessionUpdates = Effect.fnUntraced(function* (
+  seen: SeenSplit,
+  { container, wanted: { uid } }: StoredSession,
+  { status }: Act<"WriteStatus">
+): Effect.fn.Return<StoredSession["updates"] | undefined, QueueError> {
+  if (status.phase !== "resourcesReady" && status.phase !== "ready") return new Map()
+  const queues = new Map(status.resources.map(({ queue, source }) => [source.identity, queue]))
+  const found = yield* updatesFor(seen, (identity) => queues.get(identity))
+  if (Result.isFailure(found)) {
+    seen.known.problems.set(uid, { code: 400, message: found.failure })
+    return undefined
+  }
+  const own = found.success.get(container)
+  return own === undefined ? new Map() : new Map([[container, own]])
+})
+
+const writeSessionStatus = Effect.fnUntraced(function* (
+  ground: ActingGround,
+  seen: SeenSplit,
+  action: Act<"WriteStatus">
+): Effect.fn.Return<void, KubeError | QueueError> {
+  const session = seen.sessions.find(({ wanted }) => wanted.uid === action.uid)
+  if (session === undefined) return
+  const updates = yield* sessionUpdates(seen, session, action)
+  if (updates === undefined) return
+  const { api, events, sessionChanged, sessions: cache } = ground
+  const { metadata } = session
+  const now = yield* Clock.currentTimeMillis
+  const { name, resourceVersion } = metadata
+  yield* writeStatus(
+    { api, resource: splitSessions, cache, name },
+    { metadata: { resourceVersion }, status: statusPatch(action.status, updates, now) }
+  )
+  const event = splitSessionEvent(action.status)
+  if (event !== undefined) events.record(splitSessions, session, event)
+  sessionChanged(session.session)
+})
+
+const writeWebhook = Effect.fnUntraced(function* (
+  ground: ActingGround,
+  seen: SeenSplit
+): Effect.fn.Return<void, KubeError | QueueError> {
+  const { known, queues, stored, webhook } = seen
+  if (stored === undefined || webhook.wanted === undefined) return
+  const names = new Map(
+    queues.flatMap(({ name, owner, source }) =>
+      owner._tag === "Main" && owner.split === stored.record.uid ? [[source.identity, name] as const] : []
+    )
+  )
+  if (stored.updates.size === 0) {
+    const found = yield* updatesFor(seen, (identity) => names.get(identity))
+    if (Result.isFailure(found))
+      return yield* new QueueError({
+        operation: "GetQueueAttributes",
+        queue: known.place.name,
+        reason: "Invalid",
+        detail: found.failure
+      })
+    yield* patchSplit(ground, seen, (one) => withUpdates(one, found.success))
+  }
+  yield* putWebhook(ground.api, webhook.wanted)
+})
+
+/** The news of a split, about its workload. */
+const report = ({ events }: ActingGround, { known, workload }: SeenSplit, { key, message }: Act<"Report">) =>
+  Effect.suspend(() => {
+    known.reported.add(key)
+    const { namespace, name } = known.place
+    if (workload !== undefined && !isBeingDeleted(workload.metadata)) {
+      const kind = { ...kindAddress(known.place.kind), scope: "Namespaced", schema: Workload } as const
+      events.record(kind, workload, { reason: "QueueSplitProblem", message })
+    }
+    return logWarning("split of queues", { namespace, workload: name, problem: message })
+  })
+
+const perform = (ground: ActingGround, seen: SeenSplit, action: Performed): Performing => {
+  const { known } = seen
+  switch (action._tag) {
+    case "RecordSplit":
+      return recordSplit(ground, seen, action)
+    case "WriteRecord":
+      return patchSplit(ground, seen, (stored) => changedSplit(stored, action.change))
+    case "DeleteRecord":
+      return deleteSplit(ground, seen, action)
+    case "RecordQueue":
+      return recordQueue(ground, seen, action)
+    case "CreateQueue":
+      return createQueue(ground, seen, action)
+    case "ReadQueue":
+      return readQueue(ground, seen, action)
+    case "QuietQueue":
+      return quiet(ground, seen, action)
+    case "DrainQueue":
+      return drainQueue(ground, seen, action)
+    case "StopDrain":
+      return known.drains.stop(action.queue)
+    case "DeleteQueue":
+      return deleteQueue(ground, seen, action)
+    case "ForgetQueue":
+      return forgetQueue(ground, seen, action)
+    case "WriteStatus":
+      return writeSessionStatus(ground, seen, action)
+    case "PutWebhook":
+      return writeWebhook(ground, seen)
+    case "RemoveWebhook":
+      return removeWebhook(ground.api, seen.webhook.name)
+    case "RestartWorkload":
+      return restartWorkload(ground.api, known.place, action)
+    case "StartForwarding":
+      return startForwarding(ground, seen, action)
+    case "StopForwarding":
+      return Effect.sync(() => known.forwarders.stop(action.source.identity))
+    case "Report":
+      return report(ground, seen, action)
+  }
+}
+
+/** Whether the failure is the usual one of a cache that was behind, or of an operator that does not lead. */
+const isUsual = (error: KubeError | QueueError): boolean =>
+  error.reason === "NotLeading" || (error._tag === "KubeError" && ["Conflict", "AlreadyExists"].includes(error.reason))
+
+/** The end of an action. `again`: it goes on, and is to be planned again then at the latest, epoch ms. */
+export type Outcome = "Done" | "Failed" | "Conflict" | { readonly again: number }
+
+/** Carries out an action, and remembers its failure until it succeeds. */
+export const performSplitAction = (
+  ground: ActingGround,
+  seen: SeenSplit,
+  action: Performed
+): Effect.Effect<Outcome> => {
+  const { failures } = seen.known
+  const key = actionKey(action)
+  return perform(ground, seen, action).pipe(
+    Effect.matchEffect({
+      onSuccess: (at) =>
+        Effect.sync((): Outcome => {
+          failures.delete(key)
+          return typeof at === "number" ? { again: at } : "Done"
+        }),
+      onFailure: (error) =>
+        isUsual(error)
+          ? Effect.succeed<Outcome>("Conflict")
+          : Effect.flatMap(Clock.currentTimeMillis, (now) => {
+              const failure = splitFailure(error, now)
+              failures.set(key, failure)
+              const { name, namespace } = seen.known.place
+              return Effect.as(
+                logWarning("split of queues", { namespace, workload: name, action: key, problem: failure.message }),
+                "Failed" as Outcome
+              )
+            })
+    })
+  )
+}

@@ -1,0 +1,148 @@
+/**
+ * What sessions ask of splits: whether one is possible, to have one, and how far it is.
+ *
+ * Not here: carrying splits on (split-controller.ts).
+ */
+
+import { Effect, Result } from "effect"
+import { quoted } from "../../domain/clean-text.ts"
+import type { SplitObjects } from "../../domain/queues/chosen-configuration.ts"
+import {
+  newSessionObject,
+  splitSessionName,
+  splitSessions,
+  type StoredSession
+} from "../../domain/queues/stored-session.ts"
+import type { NamedWorkload, WantedSplit } from "../../domain/queues/wanted-split.ts"
+import { mirrordClusterSessions, type MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
+import { timeOf } from "../../domain/resources/object-meta.ts"
+import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
+import { splitsQueues } from "../../domain/sessions/names.ts"
+import { met, type Requirement } from "../../domain/sessions/requirement.ts"
+import { kindAddress } from "../../domain/targets/target.ts"
+import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
+import type { QueueError } from "../../ports/message-queues.ts"
+import { ApiError, internalError, notFound } from "../api/status.ts"
+import { sha256Hex } from "../kernel/sha256-hex.ts"
+import { checkSplit } from "./check-split.ts"
+import type { QueueSplits } from "./queue-splits.ts"
+import { containerOf, readTemplate, type ResolveGround } from "./resolve-split.ts"
+import type { Splits } from "./split-controller.ts"
+import type { SplitRefused } from "./split-refused.ts"
+
+export interface SessionSplitsOptions {
+  /** The API for calls that a client waits for. */
+  readonly awaited: KubeApi
+  readonly resolving: ResolveGround
+  readonly objects: (namespace: string) => SplitObjects
+  readonly splits: Splits
+  readonly areServed: QueueSplits["Service"]["areServed"]
+}
+
+const refusal = ({ code, why }: SplitRefused): ApiError =>
+  code === 404
+    ? notFound(why)
+    : new ApiError({ code, reason: code === 500 ? "InternalError" : "BadRequest", message: why })
+
+const notNow = (error: KubeError | QueueError): ApiError =>
+  internalError(`The queues cannot be looked up: ${error.message}. Try again in a moment.`)
+
+const readWorkload = (
+  { awaited }: SessionSplitsOptions,
+  { kind, name, namespace }: NamedWorkload
+): Effect.Effect<KubeObject, ApiError> =>
+  awaited
+    .get({ ...kindAddress(kind), scope: "Namespaced" }, name, namespace)
+    .pipe(
+      Effect.mapError((error) =>
+        error.reason === "NotFound"
+          ? notFound(`There is no ${kindAddress(kind).kind} ${quoted(name)} in the namespace ${namespace}.`)
+          : notNow(error)
+      )
+    )
+
+const check = Effect.fnUntraced(function* (
+  options: SessionSplitsOptions,
+  wanted: WantedSplit
+): Effect.fn.Return<boolean, ApiError> {
+  const { objects, resolving } = options
+  const workload = yield* readWorkload(options, wanted.workload)
+  const found = yield* Effect.mapError(
+    checkSplit(resolving, wanted, workload, objects(wanted.workload.namespace)),
+    notNow
+  )
+  return yield* Effect.fromResult(Result.mapError(found, refusal))
+})
+
+const order = Effect.fnUntraced(function* (
+  options: SessionSplitsOptions,
+  session: MirrordClusterSession,
+  wanted: WantedSplit
+): Effect.fn.Return<void, ApiError> {
+  const { awaited, resolving, splits } = options
+  const { container: named, kind, name, namespace } = wanted.workload
+  const place = { kind, name, namespace }
+  const workload = yield* readWorkload(options, wanted.workload)
+  const template = yield* Effect.mapError(readTemplate(resolving, wanted.workload, workload), (error) =>
+    error._tag === "SplitRefused" ? refusal(error) : notNow(error)
+  )
+  const { metadata } = session
+  const object = newSessionObject({
+    name: splitSessionName(metadata.name, place, sha256Hex),
+    place,
+    container: containerOf(template ?? {}, named),
+    wanted,
+    owner: session.spec.owner,
+    session: { apiVersion: apiVersionOf(mirrordClusterSessions), kind: mirrordClusterSessions.kind, metadata },
+    startedAt: timeOf(metadata.creationTimestamp) ?? 0
+  })
+  yield* awaited.create(splitSessions, object).pipe(
+    Effect.map(splits.ordered),
+    Effect.catch((error) =>
+      error.reason === "AlreadyExists"
+        ? Effect.void
+        : Effect.fail(internalError(`The split of queues cannot be ordered: ${error.detail}.`))
+    )
+  )
+})
+
+const pending = (message: string): Requirement => ({ _tag: "Pending", message, comesFirst: true })
+
+const requirementOf = (found: StoredSession): Requirement => {
+  const { failure, wanted } = found
+  if (failure !== undefined)
+    return {
+      _tag: "Failed",
+      failure: { reason: "QueuesNotSplit", message: failure.message, code: failure.code },
+      comesFirst: true
+    }
+  switch (wanted.phase) {
+    case "ready":
+      return met
+    case "resourcesReady":
+      return pending("The target's pods get the names of temporary queues.")
+    default:
+      return pending("The temporary queues of the session are being made.")
+  }
+}
+
+/** What sessions may ask of the splits of this cluster. */
+export const sessionSplits = (options: SessionSplitsOptions): QueueSplits["Service"] => {
+  const { areServed, splits } = options
+  const partOf = (session: string): StoredSession | undefined =>
+    splits.sessions().find((part) => part.session === session)
+  return {
+    areServed,
+    check: (wanted) => check(options, wanted),
+    order: (session, wanted) => order(options, session, wanted),
+    requirement: ({ metadata }) => {
+      const found = partOf(metadata.name)
+      if (found !== undefined) return requirementOf(found)
+      return splitsQueues(metadata) ? pending("The queues of its target are being split.") : met
+    },
+    variables: (session) => {
+      const found = partOf(session)
+      return found?.updates.get(found.container) ?? new Map()
+    }
+  }
+}

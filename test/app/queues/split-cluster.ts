@@ -1,0 +1,170 @@
+import { Effect } from "effect"
+import { applyJsonPatch } from "../../../lab/cluster/http/patches.ts"
+import { MemoryQueues } from "../../../lab/queues/memory-queues.ts"
+import { RandomStream } from "../../../lab/simulation/kernel/random-stream.ts"
+import { asObject, asObjects, asString, at } from "../../../src/domain/json.ts"
+import type { PatchOperation } from "../../../src/domain/queues/pod-patch.ts"
+import { patchedLabel } from "../../../src/domain/queues/pod-patch.ts"
+import { deployments, mutatingWebhookConfigurations, pods } from "../../../src/domain/resources/core-kinds.ts"
+import type { KubeObject } from "../../../src/ports/kube-api.ts"
+import type { MessageQueues } from "../../../src/ports/message-queues.ts"
+import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
+
+/** Asks the operator about a new pod, as an API server does: the path, and the review. */
+export type AskAboutPod = (uid: string, review: object) => ReadonlyArray<PatchOperation>
+
+/** A queue of a program, by the variable of its pod. */
+const variable = "ORDERS"
+
+const hashOf = (template: unknown): string => {
+  let hash = 7
+  for (const character of JSON.stringify(template)) hash = (hash * 31 + character.charCodeAt(0)) % 1_000_003
+  return hash.toString(36)
+}
+
+/**
+ * A cluster with Deployments whose pods read SQS: their controller, the webhook phase of its API server, and the
+ * programs, all in virtual time.
+ */
+export class SplitCluster {
+  readonly api = new MemoryKubeApi("here")
+  readonly sqs: MemoryQueues
+  readonly queues: MessageQueues["Service"]
+  /** The messages that programs have read, with the name of the queue and who read it. */
+  readonly read: Array<{ readonly by: string; readonly queue: string; readonly body: string }> = []
+  /** Answers for the operator; `undefined` while it is away. */
+  operator: AskAboutPod | undefined
+  /** Local programs by name, with the queue of each. */
+  readonly programs = new Map<string, string>()
+  #pods = 0
+
+  constructor(seed = "splits") {
+    this.sqs = new MemoryQueues(new RandomStream(seed))
+    this.queues = this.sqs.port()
+  }
+
+  deploy(name: string, env: ReadonlyArray<object>, replicas = 2): void {
+    this.api.write(
+      deployments,
+      name,
+      {
+        apiVersion: "apps/v1",
+        kind: "Deployment",
+        spec: {
+          replicas,
+          selector: { matchLabels: { app: name } },
+          template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: "app", env }] } }
+        }
+      },
+      "shop"
+    )
+  }
+
+  pods(name: string): ReadonlyArray<KubeObject> {
+    return this.api.peekAll(pods).filter(({ metadata }) => metadata.labels?.["app"] === name)
+  }
+
+  /** The values of the variable in the pods of a workload. */
+  values(name: string): ReadonlyArray<string | undefined> {
+    return this.pods(name).map((pod) => this.#valueIn(pod))
+  }
+
+  /** Lets the cluster live: one step each half second. */
+  readonly live = (now: () => number): Effect.Effect<never> =>
+    Effect.gen({ self: this }, function* () {
+      for (const deployment of this.api.peekAll(deployments)) this.#roll(deployment, now())
+      yield* this.#consume
+      yield* Effect.sleep(500)
+    }).pipe(Effect.forever)
+
+  #valueIn(pod: KubeObject): string | undefined {
+    const [container] = asObjects(at(pod, "spec", "containers"))
+    return asString(asObjects(container?.["env"]).findLast(({ name }) => name === variable)?.["value"])
+  }
+
+  /** One step of the controllers of a Deployment and its ReplicaSets. */
+  #roll({ metadata: { name, namespace = "" }, ...deployment }: KubeObject, now: number): void {
+    const template = at(deployment, "spec", "template")
+    const hash = hashOf(template)
+    const set = `${name}-${hash}`
+    const own = this.pods(name)
+    for (const pod of own) {
+      if (pod.metadata.labels?.["pod-template-hash"] === undefined && pod.metadata.ownerReferences !== undefined) {
+        this.api.write(pods, pod.metadata.name, { metadata: { ownerReferences: null } }, namespace)
+      }
+    }
+    const current = own.filter(({ metadata }) => metadata.labels?.["pod-template-hash"] === hash)
+    const wanted = Number(at(deployment, "spec", "replicas") ?? 1)
+    for (let missing = wanted - current.length; missing > 0; missing--)
+      this.#create(namespace, set, hash, template, now)
+    const ready = current.filter((pod) => at(pod, "status", "phase") === "Running")
+    for (const { metadata } of current.slice(wanted)) this.api.erase(pods, metadata.name, namespace)
+    for (const pod of current)
+      if (!ready.includes(pod)) this.api.write(pods, pod.metadata.name, { status: running }, namespace)
+    if (ready.length < wanted) return
+    for (const { metadata } of own) {
+      const isOld = metadata.labels?.["pod-template-hash"] !== hash
+      if (isOld && metadata.ownerReferences !== undefined) this.api.erase(pods, metadata.name, namespace)
+    }
+  }
+
+  #create(namespace: string, set: string, hash: string, template: unknown, now: number): void {
+    const name = `${set}-${++this.#pods}`
+    const labels = { ...asObject(at(template, "metadata", "labels")), "pod-template-hash": hash }
+    const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: set, uid: set, controller: true }
+    const pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { namespace, labels, ownerReferences: [owner], creationTimestamp: new Date(now).toISOString() },
+      spec: at(template, "spec")
+    }
+    this.api.write(pods, name, this.#admitted(pod), namespace, now)
+  }
+
+  /** The pod with the patches of the webhooks; an operator that is away is ignored. */
+  #admitted(pod: object): object {
+    let made: Record<string, unknown> = { ...pod }
+    for (const configuration of this.api.peekAll(mutatingWebhookConfigurations)) {
+      for (const { clientConfig, namespaceSelector, objectSelector } of asObjects(configuration["webhooks"])) {
+        const wanted = asObject(at(objectSelector, "matchLabels"))
+        const labels = asObject(at(made, "metadata", "labels"))
+        const isMeant = Object.entries(wanted).every(([key, value]) => labels[key] === value)
+        const place = at(namespaceSelector, "matchLabels", "kubernetes.io/metadata.name")
+        if (!isMeant || place !== at(made, "metadata", "namespace") || this.operator === undefined) continue
+        const uid =
+          String(at(clientConfig, "service", "path"))
+            .split("/")
+            .at(-1) ?? ""
+        const request = { uid: "1", operation: "CREATE", kind: { kind: "Pod" }, namespace: place, object: made }
+        const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }
+        made = applyJsonPatch(made, this.operator(uid, review))
+      }
+    }
+    return made
+  }
+
+  /** Each program reads what is in its queue. */
+  readonly #consume = Effect.suspend(() => {
+    const readers = [
+      ...this.api.peekAll(pods).flatMap((pod) => {
+        const value = at(pod, "status", "phase") === "Running" ? this.#valueIn(pod) : undefined
+        return value === undefined ? [] : [[pod.metadata.labels?.[patchedLabel] ? "patched" : "pod", value] as const]
+      }),
+      ...this.programs
+    ]
+    return Effect.forEach(readers, ([by, queue]) => Effect.ignore(this.#readOnce(by, queue)), {
+      concurrency: "unbounded",
+      discard: true
+    })
+  })
+
+  readonly #readOnce = Effect.fnUntraced({ self: this }, function* (this: SplitCluster, by: string, queue: string) {
+    const url = queue.includes("/") ? queue : yield* this.queues.urlOf(queue)
+    const found = yield* this.queues.receive({ url, max: 10, waitSeconds: 0, visibilitySeconds: 30 })
+    const entries = found.flatMap(({ ReceiptHandle = "" }, index) => [{ Id: String(index), ReceiptHandle }])
+    if (entries.length > 0) yield* this.queues.deleteBatch(url, entries)
+    for (const { Body: body = "" } of found) this.read.push({ by, queue, body })
+  })
+}
+
+const running = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] }
