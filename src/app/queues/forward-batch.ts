@@ -22,8 +22,8 @@ export interface SourceQueue extends MatchOptions {
   readonly isFifo: boolean
 }
 
-/** The reason why a session gets nothing more: its queue is gone, or its filter gave no answer. */
-export type SessionEnd = "QueueGone" | "FilterFailed"
+/** The reason why a session gets nothing more: its queue is gone or cannot be sent to, or its filter gave no answer. */
+export type SessionEnd = "QueueGone" | "QueueDenied" | "FilterFailed"
 
 export interface ForwardOptions {
   readonly queues: MessageQueues["Service"]
@@ -58,7 +58,12 @@ interface Route {
 }
 
 /** Closes what cannot go on, and reports each session once. */
-const endSession = ({ sessionEnded }: ForwardOptions, session: TableSession, end: SessionEnd, detail: string): void => {
+export const endSession = (
+  { sessionEnded }: Pick<ForwardOptions, "sessionEnded">,
+  session: TableSession,
+  end: SessionEnd,
+  detail: string
+): void => {
   const { outlet } = session
   if (!outlet.isReported) sessionEnded(session, end, detail)
   outlet.isReported = true

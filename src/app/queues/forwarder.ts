@@ -13,6 +13,7 @@ import { MessageQueues, type QueueError } from "../../ports/message-queues.ts"
 import { elapsedOf } from "../kernel/term.ts"
 import { untilDone } from "../kernel/until-done.ts"
 import {
+  endSession,
   forwardBatch,
   type ForwardedBatch,
   type ForwardOptions,
@@ -28,6 +29,8 @@ import { isWithin, type QueueSession, type SplitTable, withSessions } from "./sp
 const batchLimit = 10
 /** How long a poll waits, in seconds: long enough to be cheap, short enough for the end of the process. */
 const pollSeconds = 5
+/** How long the credentials may have no right, in ms: they are missing for a moment at times. */
+const maxDenial = 30_000
 /** Loops of one forwarder, at most. Each holds one batch in memory. */
 const maxLoops = 8
 
@@ -41,7 +44,7 @@ export type ForwarderReport =
       readonly end: SessionEnd
       readonly detail: string
     }
-  /** The forwarder has ended, because the original or the main queue is gone, or nothing can be deleted. */
+  /** The forwarder has ended, because the original or the main queue is gone, or a right is missing. */
   | { readonly _tag: "SplitFailed"; readonly error: QueueError }
 
 export interface ForwarderOptions {
@@ -122,6 +125,18 @@ const fail = (state: State, error: QueueError): void => {
   state.isStopping = true
 }
 
+/** Ends the split or a session whose queue nothing can be sent to for want of a right. */
+const endDenied = (state: State, { main, sessions }: SplitTable): void => {
+  const errorOf = ({ backOff }: Outlet): QueueError | undefined =>
+    backOff.deniedFor > maxDenial ? backOff.error : undefined
+  const lost = errorOf(main)
+  if (lost !== undefined) return fail(state, lost)
+  for (const session of sessions) {
+    const error = errorOf(session.outlet)
+    if (error !== undefined) endSession(state, session, "QueueDenied", error.message)
+  }
+}
+
 /** Forwards what one receive gave, with the table of this moment. */
 const forwardReceived = Effect.fnUntraced(function* (
   state: State,
@@ -142,6 +157,7 @@ const forwardReceived = Effect.fnUntraced(function* (
     if (error.reason === "Denied" || error.reason === "NoQueue") fail(state, error)
     return yield* backOff.failed(error)
   }
+  endDenied(state, table)
   const now = state.elapsed()
   const isHeldUp = [table.main, ...table.sessions.map(({ outlet }) => outlet)].some((to) => to.backOff.wait(now) > 0)
   // Without this pause, messages that cannot go on would be received as fast as possible until none is left visible.
@@ -160,8 +176,8 @@ const cycle = Effect.fnUntraced(function* (state: State, more: Effect.Effect<unk
     queues.receive({ url: source.url, max: batchLimit, waitSeconds: pollSeconds, visibilitySeconds })
   )
   if (Result.isFailure(received)) {
-    if (received.failure.reason === "NoQueue") fail(state, received.failure)
     yield* backOff.failed(received.failure)
+    if (received.failure.reason === "NoQueue" || backOff.deniedFor > maxDenial) fail(state, received.failure)
     return false
   }
   const isFull = received.success.length === batchLimit

@@ -30,6 +30,8 @@ export interface KnownSplit {
   readonly place: SplitPlace
   /** `undefined` before the first look-up that was answered. */
   resolution: Resolution | undefined
+  /** The last look-up that found queues: what has begun goes on while the configuration is useless. */
+  resolved: ResolvedSplit | undefined
   /** By the names of temporary queues, and by the names or URLs of given ones. */
   readonly queues: Map<string, QueueState>
   /** Bytes of the largest message, by the same names. */
@@ -44,10 +46,34 @@ export interface KnownSplit {
 }
 
 /** The reason why a session gets no more messages, as a sentence. */
-const endOf = ({ detail, end }: Extract<ForwarderReport, { readonly _tag: "SessionEnded" }>): string =>
-  end === "QueueGone"
-    ? "The session's queue is gone: start the session again."
-    : sentence(`The session's filter gives no answer, so it gets no more messages: ${detail}`)
+const endOf = ({ detail, end }: Extract<ForwarderReport, { readonly _tag: "SessionEnded" }>): string => {
+  switch (end) {
+    case "QueueGone":
+      return "The session's queue is gone: start the session again."
+    case "QueueDenied":
+      return sentence(`SQS did not carry out ${detail}`)
+    case "FilterFailed":
+      return sentence(`The session's filter gives no answer, so it gets no more messages: ${detail}`)
+  }
+}
+
+/** How long a failure is remembered, ms. Actions that are still to be done are tried again before. */
+const rememberedFor = 600_000
+
+/** Forgets what concerns sessions and queues that are over. `live`: the names and uids of the others. */
+export const forgetEnded = (
+  { failures, messageSizes, problems, queues, reported }: KnownSplit,
+  live: ReadonlySet<string>,
+  now: number
+): void => {
+  for (const map of [messageSizes, problems, queues]) for (const key of map.keys()) if (!live.has(key)) map.delete(key)
+  for (const [key, { at }] of failures) if (at + rememberedFor < now) failures.delete(key)
+  for (const key of reported) {
+    // What it is about follows its first word, perhaps with a number.
+    const [, about = ""] = key.split(" ")
+    if (!live.has(about) && !live.has(about.replace(/\.\d+$/u, ""))) reported.delete(key)
+  }
+}
 
 /** Begins to remember a split, for as long as the scope lives. `changed`: something happened in a loop. */
 export const makeKnownSplit = Effect.fnUntraced(function* (
@@ -58,9 +84,14 @@ export const makeKnownSplit = Effect.fnUntraced(function* (
   const clock = yield* Clock.Clock
   const failures = new Map<string, SplitFailure>()
   const problems: KnownSplit["problems"] = new Map()
+  const queues = new Map<string, QueueState>()
   const report = (identity: string, found: ForwarderReport): void => {
     if (found._tag === "SplitFailed") {
-      failures.set(`StartForwarding ${identity}`, splitFailure(found.error, clock.currentTimeMillisUnsafe()))
+      const { queue, reason } = found.error
+      const name = queue.slice(queue.lastIndexOf("/") + 1)
+      // A main queue that was deleted is made again; the original's messages wait for it.
+      if (reason === "NoQueue" && queues.has(name)) queues.set(name, { _tag: "Unknown" })
+      else failures.set(`StartForwarding ${identity}`, splitFailure(found.error, clock.currentTimeMillisUnsafe()))
       forwarders.stop(identity)
     } else {
       for (const { wanted } of sessions())
@@ -79,7 +110,8 @@ export const makeKnownSplit = Effect.fnUntraced(function* (
   return {
     place,
     resolution: undefined,
-    queues: new Map(),
+    resolved: undefined,
+    queues,
     messageSizes: new Map(),
     forwarders,
     drains: yield* makeRunningDrains(drained),

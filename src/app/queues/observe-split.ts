@@ -22,7 +22,7 @@ import type { StoredQueue } from "../../domain/queues/stored-queue.ts"
 import type { StoredSession } from "../../domain/queues/stored-session.ts"
 import type { StoredSplit } from "../../domain/queues/stored-split.ts"
 import { temporaryQueueName } from "../../domain/queues/temporary-queue-name.ts"
-import type { KubeObject } from "../../ports/kube-api.ts"
+import type { KubeError, KubeObject } from "../../ports/kube-api.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import type { KnownSplit } from "./known-split.ts"
 import type { ResolvedSplit } from "./resolve-split.ts"
@@ -33,14 +33,16 @@ export interface SeenSplit {
   readonly known: KnownSplit
   readonly stored: StoredSplit | undefined
   readonly sessions: ReadonlyArray<StoredSession>
+  /** The container by which the configuration is chosen; `undefined` if no session says it. */
+  readonly container: string | undefined
   readonly queues: ReadonlyArray<StoredQueue>
   /** `undefined` if it is deleted. */
   readonly workload: KubeObject | undefined
   readonly pods: ReadonlyArray<KubeObject>
   readonly webhook: {
     readonly name: string
-    /** As it has to be; `undefined` if there has to be none. */
-    readonly wanted: PodWebhook | undefined
+    /** As it has to be, or why it cannot be made; `undefined` if there has to be none. */
+    readonly wanted: Result.Result<PodWebhook, KubeError> | undefined
     readonly state: ObservedSplit["webhook"]
   }
   /** Why the workload's queues cannot be split beside those of another; `undefined` if they can. */

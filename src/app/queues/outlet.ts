@@ -17,10 +17,17 @@ export class BackOff {
   #failures = 0
   #until = 0
   #error: QueueError | undefined
+  #deniedSince: number | undefined
+  #deniedFor = 0
 
   /** The last failure; `undefined` if the last call succeeded. */
   get error(): QueueError | undefined {
     return this.#error
+  }
+
+  /** Between the first and the last failure for a missing right, without any other answer since, in ms. */
+  get deniedFor(): number {
+    return this.#deniedFor
   }
 
   /** How long the queue is left alone from now on. */
@@ -32,14 +39,20 @@ export class BackOff {
     Effect.zipWith(Clock.Clock, Random.nextBetween(0.5, 1), (clock, jitter) => {
       const pause = Math.ceil(Math.min(longest, firstPause * 2 ** this.#failures) * jitter)
       this.#failures = Math.min(this.#failures + 1, 20)
-      this.#until = Math.max(this.#until, elapsedOf(clock)() + pause)
+      const now = elapsedOf(clock)()
+      this.#until = Math.max(this.#until, now + pause)
       this.#error = error
+      if (error === undefined) return
+      this.#deniedSince = error.reason === "Denied" ? (this.#deniedSince ?? now) : undefined
+      this.#deniedFor = now - (this.#deniedSince ?? now)
     })
 
   succeeded(): void {
     this.#failures = 0
     this.#until = 0
     this.#error = undefined
+    this.#deniedSince = undefined
+    this.#deniedFor = 0
   }
 }
 

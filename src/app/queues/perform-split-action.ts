@@ -109,7 +109,7 @@ const recordOf = ({ known, queues }: SeenSplit, name: string): Effect.Effect<Sto
 const recordSplit = ({ api, splits }: ActingGround, seen: SeenSplit, action: Act<"RecordSplit">): Performing => {
   const { _tag: _, ...content } = action
   const { place } = seen.known
-  const container = seen.sessions[0]?.container ?? ""
+  const { container = "" } = seen
   const object = newSplitObject(splitObjectName(place), place, {
     ...content,
     container,
@@ -119,15 +119,25 @@ const recordSplit = ({ api, splits }: ActingGround, seen: SeenSplit, action: Act
   return api.create(splitPatches, object).pipe(Effect.map(splits.wrote))
 }
 
+/** Has a turn made again, with the object as it is, if it is not the one that was seen. */
+const orReread =
+  ({ api }: ActingGround, cache: Reflector, name: string) =>
+  <A>(write: Effect.Effect<A, KubeError>): Effect.Effect<A, KubeError> =>
+    Effect.catch(write, (error) =>
+      error.reason === "Conflict" || error.reason === "NotFound"
+        ? Effect.andThen(cache.reread(name), Effect.fail(changedMeanwhile(api, error.operation, error.detail)))
+        : Effect.fail(error)
+    )
+
 /** Changes the record as it was seen. */
-const patchSplit = (
-  { api, splits }: ActingGround,
-  seen: SeenSplit,
-  patch: (stored: StoredSplit) => object
-): Performing => {
+const patchSplit = (ground: ActingGround, seen: SeenSplit, patch: (stored: StoredSplit) => object): Performing => {
+  const { api, splits } = ground
   const { stored } = seen
   if (stored === undefined) return Effect.fail(changedMeanwhile(api, "patch", "the split has no record"))
-  return Effect.map(api.mergePatch(splitPatches, splitObjectName(stored.place), patch(stored)), splits.wrote)
+  const name = splitObjectName(stored.place)
+  return api
+    .mergePatch(splitPatches, name, patch(stored))
+    .pipe(orReread(ground, splits, name), Effect.map(splits.wrote))
 }
 
 const deleteSplit = ({ api, splits }: ActingGround, { known }: SeenSplit, action: Act<"DeleteRecord">): Performing => {
@@ -244,12 +254,14 @@ const forgetQueue = Effect.fnUntraced(function* (
 })
 
 const quiet = Effect.fnUntraced(function* (
-  { api, records }: ActingGround,
+  ground: ActingGround,
   seen: SeenSplit,
   { at, name }: Act<"QuietQueue">
 ): Effect.fn.Return<void, KubeError> {
   const queue = yield* recordOf(seen, name)
-  records.wrote(yield* api.mergePatch(queueRecords, queue.object, quietQueue(queue, at)))
+  const { api, records } = ground
+  const write = api.mergePatch(queueRecords, queue.object, quietQueue(queue, at))
+  records.wrote(yield* orReread(ground, records, queue.object)(write))
 })
 
 /** A queue that messages are sent to. */
@@ -310,28 +322,30 @@ const startForwarding = Effect.fnUntraced(function* (
   ground: ActingGround,
   seen: SeenSplit,
   { table }: Act<"StartForwarding">
-): Effect.fn.Return<void, QueueError> {
-  const { identity, url } = table.source
-  const resolved = yield* resolvedFor(seen, "ReceiveMessage", url)
+): Effect.fn.Return<number | void, QueueError> {
+  const { name, url } = table.source
+  const resolved = seen.known.resolved
   const source = sourceIn(resolved, table.source)
-  if (source === undefined) return yield* unresolved("ReceiveMessage", url)
-  const { attributes, options } = source
+  // All goes to the workload where no configuration was ever read: nothing of it is needed then.
+  if (source === undefined && table.routes.length > 0) return yield* unresolved("ReceiveMessage", url)
+  const { attributes = {}, options } = source ?? {}
   const mainUrl = queueBeside(url, table.main)
   const hasBegun = yield* seen.known.forwarders
     .start({
       table,
       source: {
         url,
-        isFifo: isFifoName(source.name),
-        sns: options.sns,
-        jqLimit: options.jqTimeLimitMillis,
+        isFifo: isFifoName(name),
+        sns: options?.sns ?? false,
+        jqLimit: options?.jqTimeLimitMillis ?? 0,
         s3Metadata: undefined
       },
       main: destination(seen, table.main, mainUrl, { attributes, sessionKey: undefined }),
-      sessions: queueSessions(ground, seen, resolved, table)
+      sessions: resolved === undefined ? [] : queueSessions(ground, seen, resolved, table)
     })
     .pipe(Effect.provideService(MessageQueues, ground.queues), Effect.provideService(JqPrograms, ground.jq))
-  if (!hasBegun) return yield* unresolved("ReceiveMessage", identity)
+  // The end of the earlier forwarder is heard of.
+  return hasBegun ? undefined : Infinity
 })
 
 /** New values of variables that name queues. `nameOf`: the name of another queue for a queue of the workload. */
@@ -374,7 +388,7 @@ const writeSessionStatus = Effect.fnUntraced(function* (
   yield* writeStatus(
     { api, resource: splitSessions, cache, name },
     { metadata: { resourceVersion }, status: statusPatch(action.status, updates, now) }
-  )
+  ).pipe(orReread(ground, cache, name))
   const event = splitSessionEvent(action.status)
   if (event !== undefined) events.record(splitSessions, session, event)
   sessionChanged(session.session)
@@ -386,6 +400,7 @@ const writeWebhook = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, KubeError | QueueError> {
   const { known, queues, stored, webhook } = seen
   if (stored === undefined || webhook.wanted === undefined) return
+  const wanted = yield* Effect.fromResult(webhook.wanted)
   const names = new Map(
     queues.flatMap(({ name, owner, source }) =>
       owner._tag === "Main" && owner.split === stored.record.uid ? [[source.identity, name] as const] : []
@@ -402,7 +417,7 @@ const writeWebhook = Effect.fnUntraced(function* (
       })
     yield* patchSplit(ground, seen, (one) => withUpdates(one, found.success))
   }
-  yield* putWebhook(ground.api, webhook.wanted)
+  yield* putWebhook(ground.api, wanted)
 })
 
 /** The news of a split, about its workload. */

@@ -7,7 +7,8 @@
 import { Effect, FiberMap, type Scope } from "effect"
 import type { DestinationQueue } from "../../domain/queues/forwarded-message.ts"
 import type { DrainTarget, RunningDrain } from "../../domain/queues/observed-split.ts"
-import type { MessageQueues } from "../../ports/message-queues.ts"
+import { MessageQueues } from "../../ports/message-queues.ts"
+import { untilDone } from "../kernel/until-done.ts"
 import { type DrainEnd, drainSession } from "./drain-session.ts"
 
 /** A drain that is to run. */
@@ -37,15 +38,17 @@ export class RunningDrains {
   readonly running = (): ReadonlyArray<RunningDrain> => [...this.#entries].map(([queue, { to }]) => ({ queue, to }))
 
   readonly start = ({ from, name, target, to }: Draining): Effect.Effect<void, never, MessageQueues> =>
-    Effect.suspend(() => {
+    Effect.flatMap(MessageQueues, (queues) => {
       if (this.#entries.has(name)) return Effect.void
       const entry: Entry = { to, isStopped: false }
       this.#entries.set(name, entry)
       const drain = drainSession({ mode: "steal", queue: from }, target, () => entry.isStopped).pipe(
         Effect.tap(() => Effect.sync(() => void this.#entries.delete(name))),
-        Effect.flatMap((end) => this.#ended(name, end))
+        Effect.flatMap((end) => this.#ended(name, end)),
+        Effect.provideService(MessageQueues, queues)
       )
-      return Effect.asVoid(FiberMap.run(this.#fibers, name, drain))
+      const run = FiberMap.run(this.#fibers, name, untilDone(drain, "messages of a temporary queue could not be moved"))
+      return Effect.asVoid(run)
     })
 
   /** Ends a drain with its last batch. */

@@ -5,6 +5,7 @@
  */
 
 import { Effect, Exit, FiberSet, Scope } from "effect"
+import { jsonEqual } from "../../domain/json.ts"
 import type { DestinationQueue } from "../../domain/queues/forwarded-message.ts"
 import type { ForwardingTable, RunningForwarder } from "../../domain/queues/observed-split.ts"
 import type { JqPrograms } from "../../ports/jq-programs.ts"
@@ -24,7 +25,9 @@ export interface Forwarding {
 interface Entry {
   table: ForwardingTable
   isStopping: boolean
-  readonly stillSendsTo: Set<string>
+  /** Queues that were left, once for each time. */
+  readonly stillSendsTo: Set<ReadonlyArray<string>>
+  readonly source: SourceQueue
   readonly forwarder: Forwarder
   readonly scope: Scope.Closeable
 }
@@ -60,14 +63,17 @@ export class RunningForwarders {
     [...this.#entries.values()].map(({ isStopping, stillSendsTo, table }) => ({
       table,
       isStopping,
-      stillSendsTo: [...stillSendsTo]
+      stillSendsTo: [...stillSendsTo].flat()
     }))
 
   /** The forwarders by the identities of their queues. */
   readonly all = (): ReadonlyArray<readonly [ForwardingTable, Forwarder]> =>
     [...this.#entries.values()].map(({ forwarder, table }) => [table, forwarder] as const)
 
-  /** Begins to forward by a table, or lets the next batches see it. False while an earlier forwarder still ends. */
+  /**
+   * Begins to forward by a table, or lets the next batches see it. False while an earlier forwarder still ends, which
+   * it also does if it reads the queue in another way.
+   */
   readonly start = Effect.fnUntraced(
     { self: this },
     function* (
@@ -77,6 +83,7 @@ export class RunningForwarders {
       const { main, sessions, source, table } = wanted
       const { identity } = table.source
       const running = this.#entries.get(identity)
+      if (running !== undefined && !jsonEqual(running.source, source)) this.stop(identity)
       if (running?.isStopping === true) return false
       if (running !== undefined) {
         this.#change(running, table, sessions)
@@ -88,7 +95,7 @@ export class RunningForwarders {
         main,
         report: (report) => this.#options.report(identity, report)
       }).pipe(Scope.provide(scope))
-      const entry: Entry = { table, isStopping: false, stillSendsTo: new Set(), forwarder, scope }
+      const entry: Entry = { table, isStopping: false, stillSendsTo: new Set(), source, forwarder, scope }
       this.#entries.set(identity, entry)
       yield* forwarder.changeSessions(sessions)
       return true
@@ -115,11 +122,9 @@ export class RunningForwarders {
   #change(entry: Entry, table: ForwardingTable, sessions: ReadonlyArray<QueueSession>): void {
     const next = new Set(queuesOf(table))
     const left = queuesOf(entry.table).filter((queue) => !next.has(queue))
-    for (const queue of left) entry.stillSendsTo.add(queue)
+    entry.stillSendsTo.add(left)
     entry.table = table
-    const over = Effect.sync(() => {
-      for (const queue of left) entry.stillSendsTo.delete(queue)
-    })
+    const over = Effect.sync(() => void entry.stillSendsTo.delete(left))
     const settled = left.length === 0 ? over : Effect.andThen(Effect.sleep(settles), over)
     this.#later(Effect.andThen(entry.forwarder.changeSessions(sessions), settled))
   }

@@ -66,11 +66,15 @@ export const splitLayer = Layer.effectContext(
       jq,
       endpoint
     }
+    const [client, forgetClient] = yield* Effect.cachedInvalidateWithTTL(
+      webhookClient(api, servedAuthority),
+      "1 minute"
+    )
     const splits: Splits = yield* makeSplits({
       api,
       queues,
       jq,
-      webhookClient: yield* Effect.cachedWithTTL(webhookClient(api, servedAuthority), "1 minute"),
+      webhookClient: Effect.tapError(client, () => forgetClient),
       events: yield* Events,
       addsSessionKey: (yield* CurrentSettings).addsSessionKey,
       resolving,

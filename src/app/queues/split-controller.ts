@@ -11,11 +11,14 @@ import { quoted } from "../../domain/clean-text.ts"
 import { asObject, at } from "../../domain/json.ts"
 import type { SplitObjects } from "../../domain/queues/chosen-configuration.ts"
 import { byStart } from "../../domain/queues/chosen-session.ts"
+import { isolatedLabel } from "../../domain/queues/isolate-step.ts"
 import { isPodOf } from "../../domain/queues/pod-of-workload.ts"
+import { patchedLabel } from "../../domain/queues/pod-patch.ts"
 import { podWebhook, podWebhookName, type WebhookClient } from "../../domain/queues/pod-webhook.ts"
 import { placeOfKey, splitKey, type SplitPlace } from "../../domain/queues/split-place.ts"
 import { splitPlan } from "../../domain/queues/split-plan.ts"
 import { splitPods } from "../../domain/queues/split-pods.ts"
+import { isWanted } from "../../domain/queues/split-refusal.ts"
 import { storedQueue, type StoredQueue, queueRecords } from "../../domain/queues/stored-queue.ts"
 import { splitSessions, storedSession, type StoredSession } from "../../domain/queues/stored-session.ts"
 import { splitPatches, storedSplit, type StoredSplit } from "../../domain/queues/stored-split.ts"
@@ -35,7 +38,8 @@ import { orIf } from "../kernel/or-if.ts"
 import { readCached } from "../kernel/read-cached.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
-import { type KnownSplit, makeKnownSplit } from "./known-split.ts"
+import { isolatePods } from "./isolate-pods.ts"
+import { forgetEnded, type KnownSplit, makeKnownSplit } from "./known-split.ts"
 import { observeSplit, resolvedOf, type SeenSplit } from "./observe-split.ts"
 import { type ActingGround, performSplitAction } from "./perform-split-action.ts"
 import { type ResolveGround, resolveSplit } from "./resolve-split.ts"
@@ -110,22 +114,32 @@ const storedOf = (state: State, key: string) => ({
 const readWorkload = ({ api }: SplitsGround, { kind, name, namespace }: SplitPlace) =>
   api.get({ ...kindAddress(kind), scope: "Namespaced" }, name, namespace).pipe(orIf("NotFound", Effect.undefined))
 
-/** The controller of a pod is not the workload, or it has none: a pod that was taken out of its ReplicaSet. */
-const isOwn = (pod: KubeObject, place: SplitPlace): boolean =>
-  isPodOf(pod, place) || (pod.metadata.ownerReferences ?? []).every(({ controller }) => controller !== true)
+const isIsolated = ({ metadata: { labels } }: KubeObject): boolean => labels?.[isolatedLabel] !== undefined
 
-/** Follows the pods that the selector of the workload finds. */
+/** Pods of the workload, and those without a controller that were its pods or read as these do. */
+const isOwn = (pod: KubeObject, place: SplitPlace): boolean => {
+  const { labels, ownerReferences = [] } = pod.metadata
+  const isFree = ownerReferences.every(({ controller }) => controller !== true)
+  return isPodOf(pod, place) || (isFree && (isIsolated(pod) || labels?.[patchedLabel] !== undefined))
+}
+
+/** Finds the pods of a workload. Pods of a deleted one may read its temporary queues until they are gone. */
+const selectorOf = (workload: KubeObject | undefined): string =>
+  workload === undefined
+    ? patchedLabel
+    : Object.entries(asObject(at(workload, "spec", "selector", "matchLabels")))
+        .map(([key, value]) => `${key}=${String(value)}`)
+        .toSorted()
+        .join(",")
+
+/** Follows the pods of the workload. */
 const followPods = Effect.fnUntraced(function* (
   state: State,
   entry: Entry,
-  workload: KubeObject
+  workload: KubeObject | undefined
 ): Effect.fn.Return<ReadonlyArray<KubeObject>> {
   const { place } = entry.known
-  const labels = Object.entries(asObject(at(workload, "spec", "selector", "matchLabels")))
-  const selector = labels
-    .map(([key, value]) => `${key}=${String(value)}`)
-    .toSorted()
-    .join(",")
+  const selector = selectorOf(workload)
   if (entry.pods?.selector !== selector) {
     if (entry.pods !== undefined) yield* Scope.close(entry.pods.scope, Exit.void)
     const scope = yield* Scope.fork(entry.scope)
@@ -172,6 +186,7 @@ const resolve = Effect.fnUntraced(function* (
     return now + resolveAgain
   }
   known.resolution = { inputs, at: now, result: found.success }
+  known.resolved = Result.getOrElse(found.success, () => known.resolved)
   return now + resolveEvery
 })
 
@@ -223,18 +238,35 @@ const webhookOf = Effect.fnUntraced(function* (
 ): Effect.fn.Return<SeenSplit["webhook"], KubeError> {
   const name = podWebhookName(place, sha256Hex)
   const view = workload === undefined ? undefined : Result.getOrUndefined(readResource(splitWorkload, workload))
-  const wanted =
-    stored === undefined || view === undefined
-      ? undefined
-      : podWebhook({
-          name,
-          split: stored.record.uid,
-          namespace: place.namespace,
-          selector: view.spec?.selector ?? {},
-          client: yield* ground.webhookClient
-        })
-  return { name, wanted, state: yield* webhookState(ground.api, name, wanted) }
+  if (stored === undefined || view === undefined)
+    return { name, wanted: undefined, state: yield* webhookState(ground.api, name, undefined) }
+  // Without a client there is no new webhook; an old one can be removed all the same.
+  const wanted = Result.map(yield* Effect.result(ground.webhookClient), (client) =>
+    podWebhook({
+      name,
+      split: stored.record.uid,
+      namespace: place.namespace,
+      selector: view.spec?.selector ?? {},
+      client
+    })
+  )
+  return { name, wanted, state: yield* webhookState(ground.api, name, Result.getOrUndefined(wanted)) }
 })
+
+/** The names and uids of what a split has. */
+const liveOf = (
+  stored: StoredSplit | undefined,
+  sessions: ReadonlyArray<StoredSession>,
+  queues: ReadonlyArray<StoredQueue>
+): ReadonlySet<string> =>
+  new Set([
+    ...(stored === undefined ? [] : [stored.record.uid]),
+    ...queues.map(({ name }) => name),
+    ...sessions.flatMap(({ wanted }) => [
+      wanted.uid,
+      ...(wanted.queues._tag === "Own" ? [] : wanted.queues.given.map(({ queue }) => queue))
+    ])
+  ])
 
 /** Everything about a split, as it is now, and when to look again at the latest. */
 const look = Effect.fnUntraced(function* (
@@ -247,15 +279,19 @@ const look = Effect.fnUntraced(function* (
   const entry = yield* entryOf(state, key, place)
   const { known } = entry
   const workload = yield* readWorkload(ground, place)
-  const pods = workload === undefined ? [] : yield* followPods(state, entry, workload)
-  const container = stored?.container ?? sessions.toSorted((a, b) => byStart(a.wanted, b.wanted))[0]?.container
-  let lookAt = (yield* Clock.currentTimeMillis) + lookEvery
+  const pods = yield* followPods(state, entry, workload)
+  const wanted = sessions.filter((session) => isWanted(session.wanted))
+  const container = stored?.container ?? wanted.toSorted((a, b) => byStart(a.wanted, b.wanted))[0]?.container
+  const now = yield* Clock.currentTimeMillis
+  forgetEnded(known, liveOf(stored, sessions, queues), now)
+  let lookAt = now + lookEvery
   if (workload !== undefined && container !== undefined)
     lookAt = Math.min(lookAt, yield* resolve(state, entry, workload, container))
   const webhook = yield* webhookOf(state, place, stored, workload)
   const clash = clashOf(state, key, entry, stored)
   const { fencedUntil } = state
-  return { seen: { known, stored, sessions, queues, workload, pods, webhook, clash, fencedUntil }, lookAt }
+  const seen = { known, stored, sessions, container, queues, workload, pods, webhook, clash, fencedUntil }
+  return { seen, lookAt }
 })
 
 /** Whether nothing is left of a split and nothing asks for it. */
@@ -266,6 +302,13 @@ const isOver = ({ known, queues, sessions, stored, webhook }: SeenSplit): boolea
   webhook.state === "Absent" &&
   known.forwarders.running().length === 0 &&
   known.drains.running().length === 0
+
+/**
+ * Ends what the strategy `isolatePods` has begun with a pod, whatever has become of the split since. Gives the time to
+ * come here again at the latest; `undefined` if no pod is out of its set.
+ */
+const endIsolation = ({ ground: { api } }: State, { known, pods, workload }: SeenSplit) =>
+  workload === undefined || pods.some(isIsolated) ? isolatePods(api, known.place, 0) : Effect.undefined
 
 /** Sessions whose filters are not known yet would lose their messages to the workload. */
 const isReadable = ({ known, sessions, workload }: SeenSplit): boolean =>
@@ -279,11 +322,17 @@ const reconcile = Effect.fnUntraced(function* (
   if (place === undefined) return undefined
   for (const cache of [state.splits, state.records, state.sessions]) yield* cache.awaitSynced
   const { lookAt, seen } = yield* look(state, key, place)
-  if (isOver(seen)) return yield* forget(state, key)
+  const isolatedUntil = yield* endIsolation(state, seen)
   const now = yield* Clock.currentTimeMillis
-  if (!isReadable(seen)) return { after: Math.max(1, lookAt - now) }
+  const later = Math.min(lookAt, isolatedUntil ?? Infinity)
+  if (isOver(seen)) return isolatedUntil === undefined ? yield* forget(state, key) : { after: Math.max(1, later - now) }
+  if (!isReadable(seen)) return { after: Math.max(1, later - now) }
   const plan = splitPlan(observeSplit(seen), now)
-  const actions = plan.filter((action) => action._tag !== "RequeueAt")
+  const actions = plan.flatMap((action) => {
+    // With the record, a new process would forget the pod that is out of its set.
+    const isEarly = action._tag === "DeleteRecord" && isolatedUntil !== undefined
+    return action._tag === "RequeueAt" || isEarly ? [] : [action]
+  })
   if (process.env["SPLIT_DEBUG"] !== undefined)
     (globalThis as any).process
       .getBuiltinModule("fs")
@@ -300,13 +349,13 @@ const reconcile = Effect.fnUntraced(function* (
     concurrency: "unbounded"
   })
   if (results.includes("Conflict")) return "Conflict"
-  // What was done is seen in another turn.
-  if (results.includes("Done")) return { after: 1 }
+  // What was done is seen in another turn, and so is what failed: the session hears of it.
+  if (results.includes("Done") || results.includes("Failed")) return { after: 1 }
   const times = [
     ...plan.flatMap((action) => (action._tag === "RequeueAt" ? [action.at] : [])),
     ...results.flatMap((result) => (typeof result === "object" ? [result.again] : []))
   ]
-  return { after: Math.max(1, Math.min(lookAt, ...times) - now) }
+  return { after: Math.max(1, Math.min(later, ...times) - now) }
 })
 
 /** The splits of a cluster. */

@@ -39,12 +39,16 @@ const mainStep = (
 export const makeMains = (observed: ObservedSplit, record: SplitRecord): ReadonlyArray<SplitAction> =>
   record.sources.flatMap((source) => mainStep(observed, record, source) ?? [])
 
-/** Whether all main queues are empty since the phase began, or nothing can empty them. */
+/**
+ * Whether all main queues are empty since the phase began, or nothing can empty them. Those that cannot be counted must
+ * not keep the workload from its original queues either.
+ */
 export const areMainsDrained = (observed: ObservedSplit, record: SplitRecord, now: number): boolean => {
   const isLost = losesNames(observed, record, now)
+  const lasts = (action: string, name: string) => observed.failures.get(`${action} ${name}`)?.isLasting === true
   return mainsOf(observed, record).every(
     ({ name, state }) =>
-      isEmpty(state, record.since) || (isLost && observed.failures.get(`DrainQueue ${name}`)?.isLasting === true)
+      isEmpty(state, record.since) || lasts("ReadQueue", name) || (isLost && lasts("DrainQueue", name))
   )
 }
 

@@ -33,14 +33,15 @@ export const drainUntil = ({ record: { since, times } }: SplitState): number | u
 
 /**
  * Whether an idle split ends. Messages that sessions left behind go to the main queues before: the workload is whole
- * until then, however long that takes.
+ * until then, however long that takes. Queues that the operator has no right to count or to delete hold nothing up.
  */
 export const isLeavingIdle = (state: SplitState): boolean => {
   const { active, now, observed, record } = state
   const isOver = record.phase === "Idle" && active.length === 0 && now >= idleUntil(state)
-  const isLeft = leftovers(observed).some(({ owner, source, state: { _tag } }) => {
+  const isLeft = leftovers(observed).some(({ name, owner, source, state: { _tag } }) => {
     const isOurs = record.sources.some(({ identity }) => identity === source.identity)
-    return owner._tag === "Session" && isOurs && _tag !== "Absent"
+    const isStuck = ["ReadQueue", "DeleteQueue"].some((key) => observed.failures.get(`${key} ${name}`)?.isLasting)
+    return owner._tag === "Session" && isOurs && _tag !== "Absent" && !isStuck
   })
   return isOver && (observed.workload === undefined || !isLeft)
 }

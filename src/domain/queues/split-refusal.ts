@@ -23,7 +23,7 @@ const refusal = (code: number, message: string): SplitRefusal => ({ code, messag
 export const isServed = ({ phase }: WantedSession): boolean => phase === "resourcesReady" || phase === "ready"
 
 /** Whether a session is to have its queues: it goes on, or begins. */
-export const isWanted = ({ isEnding, phase }: WantedSession): boolean =>
+export const isWanted = ({ isEnding, phase }: Pick<WantedSession, "isEnding" | "phase">): boolean =>
   !isEnding && phase !== "startError" && phase !== "cleanupError"
 
 /** Whether a refusal ends a session. */

@@ -323,12 +323,12 @@ describe("a queue or a session that fails", () => {
     for (let i = 0; i < 1_000; i++) world.put(`m${i}`)
     world.refuse = ({ entry, operation }) => {
       const isHere = operation === "SendMessageBatch" && (entry === undefined) === (refused === "call")
-      return isHere ? "Denied" : undefined
+      return isHere ? "Other" : undefined
     }
     const { forwarder } = yield* world.start()
     yield* world.pass(again)
     expect(world.entries("ReceiveMessage", world.orders).length).toBeLessThan(150)
-    expect(forwarder.problems()).toMatchObject([{ reason: "Denied" }])
+    expect(forwarder.problems()).toMatchObject([{ reason: "Other" }])
     world.refuse = () => undefined
     yield* world.pass(2 * again)
     expect([world.in(world.orders).length, world.in(world.main).length]).toEqual([0, 1_000])
@@ -363,9 +363,38 @@ describe("a queue or a session that fails", () => {
     expect([world.in(ann.queue), world.in(world.main)]).toEqual([["found"], ["refused", "slow"]])
   })
 
+  it.effect("forgives a right that is missing for a moment, and ends a session that lacks it for long", function* () {
+    const world = new SplitWorld()
+    const ann = world.session("ann")
+    const refused = { queue: "", operation: "" }
+    world.refuse = ({ operation, queue }) =>
+      queue === refused.queue && operation === refused.operation ? "Denied" : undefined
+    yield* world.start(ann)
+    for (const [queue, operation] of [
+      ["orders", "ReceiveMessage"],
+      ["main", "SendMessageBatch"],
+      ["ann", "SendMessageBatch"]
+    ] as const) {
+      Object.assign(refused, { queue, operation })
+      for (const to of ["ann", ""]) world.put(`${queue} ${to}`, { to })
+      yield* world.pass(25_000)
+      Object.assign(refused, { queue: "" })
+      yield* world.pass(again)
+      expect(world.in(world.orders)).toEqual([])
+    }
+    expect(world.reports).toEqual([])
+    Object.assign(refused, { queue: "ann", operation: "SendMessageBatch" })
+    world.put("mine", { to: "ann" })
+    yield* world.pass(3 * again)
+    expect(world.reports).toMatchObject([{ _tag: "SessionEnded", end: "QueueDenied" }])
+    expect(world.in(world.main).at(-1)).toBe("mine")
+  })
+
   it.effect.each([
     ["ReceiveMessage", "orders", "NoQueue", 0],
     ["SendMessageBatch", "main", "NoQueue", 0],
+    ["ReceiveMessage", "orders", "Denied", 0],
+    ["SendMessageBatch", "main", "Denied", 0],
     ["DeleteMessageBatch", "orders", "Denied", 10]
   ] as const)("ends the split if %s at %s says %s", function* ([operation, name, reason, sent]) {
     const world = new SplitWorld()

@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { applyJsonPatch } from "../../../lab/cluster/http/patches.ts"
 import { MemoryQueues } from "../../../lab/queues/memory-queues.ts"
 import { RandomStream } from "../../../lab/simulation/kernel/random-stream.ts"
@@ -12,9 +12,6 @@ import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 
 /** Asks the operator about a new pod, as an API server does: the path, and the review. */
 export type AskAboutPod = (uid: string, review: object) => ReadonlyArray<PatchOperation>
-
-/** A queue of a program, by the variable of its pod. */
-const variable = "ORDERS"
 
 const hashOf = (template: unknown): string => {
   let hash = 7
@@ -30,12 +27,12 @@ export class SplitCluster {
   readonly api = new MemoryKubeApi("here")
   readonly sqs: MemoryQueues
   readonly queues: MessageQueues["Service"]
-  /** The messages that programs have read, with the name of the queue and who read it. */
-  readonly read: Array<{ readonly by: string; readonly queue: string; readonly body: string }> = []
+  /** The messages that programs have read and deleted, with the name of the queue and who read it when. */
+  readonly read: Array<{ readonly by: string; readonly queue: string; readonly body: string; readonly at: number }> = []
   /** Answers for the operator; `undefined` while it is away. */
   operator: AskAboutPod | undefined
-  /** Local programs by name, with the queue of each. */
-  readonly programs = new Map<string, string>()
+  /** Local programs by the names of their sessions, with the queues of each. */
+  readonly programs = new Map<string, ReadonlyArray<string>>()
   #pods = 0
 
   constructor(seed = "splits") {
@@ -64,9 +61,9 @@ export class SplitCluster {
     return this.api.peekAll(pods).filter(({ metadata }) => metadata.labels?.["app"] === name)
   }
 
-  /** The values of the variable in the pods of a workload. */
-  values(name: string): ReadonlyArray<string | undefined> {
-    return this.pods(name).map((pod) => this.#valueIn(pod))
+  /** The values of a variable in the pods of a workload. */
+  values(name: string, variable = "ORDERS"): ReadonlyArray<string | undefined> {
+    return this.pods(name).map((pod) => variablesOf(pod).get(variable))
   }
 
   /** Lets the cluster live: one step each half second. */
@@ -76,11 +73,6 @@ export class SplitCluster {
       yield* this.#consume
       yield* Effect.sleep(500)
     }).pipe(Effect.forever)
-
-  #valueIn(pod: KubeObject): string | undefined {
-    const [container] = asObjects(at(pod, "spec", "containers"))
-    return asString(asObjects(container?.["env"]).findLast(({ name }) => name === variable)?.["value"])
-  }
 
   /** One step of the controllers of a Deployment and its ReplicaSets. */
   #roll({ metadata: { name, namespace = "" }, ...deployment }: KubeObject, now: number): void {
@@ -147,10 +139,11 @@ export class SplitCluster {
   readonly #consume = Effect.suspend(() => {
     const readers = [
       ...this.api.peekAll(pods).flatMap((pod) => {
-        const value = at(pod, "status", "phase") === "Running" ? this.#valueIn(pod) : undefined
-        return value === undefined ? [] : [[pod.metadata.labels?.[patchedLabel] ? "patched" : "pod", value] as const]
+        const values = at(pod, "status", "phase") === "Running" ? [...variablesOf(pod).values()] : []
+        const by = pod.metadata.labels?.[patchedLabel] ? "patched" : "pod"
+        return values.map((value) => [by, value] as const)
       }),
-      ...this.programs
+      ...[...this.programs].flatMap(([by, queues]) => queues.map((queue) => [by, queue] as const))
     ]
     return Effect.forEach(readers, ([by, queue]) => Effect.ignore(this.#readOnce(by, queue)), {
       concurrency: "unbounded",
@@ -163,8 +156,16 @@ export class SplitCluster {
     const found = yield* this.queues.receive({ url, max: 10, waitSeconds: 0, visibilitySeconds: 30 })
     const entries = found.flatMap(({ ReceiptHandle = "" }, index) => [{ Id: String(index), ReceiptHandle }])
     if (entries.length > 0) yield* this.queues.deleteBatch(url, entries)
-    for (const { Body: body = "" } of found) this.read.push({ by, queue, body })
+    const now = yield* Clock.currentTimeMillis
+    for (const { Body: body = "" } of found) this.read.push({ by, queue, body, at: now })
   })
+}
+
+/** The variables of a pod, which all name queues. */
+const variablesOf = (pod: KubeObject): ReadonlyMap<string, string> => {
+  const [container] = asObjects(at(pod, "spec", "containers"))
+  const env = asObjects(container?.["env"])
+  return new Map(env.map(({ name, value }) => [asString(name) ?? "", asString(value) ?? ""]))
 }
 
 const running = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] }

@@ -1,0 +1,201 @@
+import { assert, describe } from "@effect/vitest"
+import { Clock, Effect } from "effect"
+import type { QueueSplits } from "../../../src/app/queues/queue-splits.ts"
+import { apiServices, deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
+import type { MirrordClusterSession } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import { mirrordSplitConfigs } from "../../../src/domain/resources/queues/mirrord-split-config.ts"
+import { pass } from "../../support/connect-request.ts"
+import { it } from "../../support/effect-it.ts"
+import type { SplitCluster } from "./split-cluster.ts"
+import { begin, clusterWith, configure, end, leftOf, operate, put, sessionName, start, wanted } from "./split-life.ts"
+
+/** Five messages for the session and five for others. */
+const putTen = Effect.fnUntraced(function* (cluster: SplitCluster) {
+  const now = yield* Clock.currentTimeMillis
+  for (let n = 0; n < 10; n++) put(cluster, `m${n} ${now}`, n % 2 === 0 ? "ann" : "bob", now)
+})
+
+/** The sentence with which a session has ended; its state otherwise. */
+const stateOf = (splits: QueueSplits["Service"], session: MirrordClusterSession): string => {
+  const found = splits.requirement(session)
+  return found._tag === "Failed" ? found.failure.message : found._tag
+}
+
+const began = Effect.fnUntraced(function* (cluster: SplitCluster, queues = cluster.queues) {
+  yield* begin(cluster)
+  const operator = yield* operate(cluster, { queues })
+  yield* pass("1 second")
+  return operator
+})
+
+/** A session that is ready, whose program reads. */
+const ready = Effect.fnUntraced(function* (cluster: SplitCluster, queues = cluster.queues) {
+  const { splits } = yield* began(cluster, queues)
+  const session = yield* start(cluster, splits, wanted("^ann$"))
+  yield* pass("10 seconds")
+  assert.strictEqual(stateOf(splits, session), "Met")
+  const queue = splits.variables(sessionName).get("ORDERS") ?? ""
+  cluster.programs.set(sessionName, [queue])
+  return { splits, session, queue }
+})
+
+const assertRestored = (cluster: SplitCluster): void => {
+  assert.deepStrictEqual(leftOf(cluster), [])
+  assert.deepStrictEqual(cluster.values("consumer"), ["orders", "orders"])
+}
+
+const bodiesRead = (cluster: SplitCluster): number => new Set(cluster.read.map(({ body }) => body)).size
+
+/** What the session hears, if the right is missing from the start, and if it is lost. */
+const sentences: ReadonlyArray<readonly [operation: string, atStart: string, later: string]> = [
+  ["ReceiveMessage", "ReceiveMessage of https://[^ ]*/orders", "ReceiveMessage of https://[^ ]*/orders"],
+  ["SendMessageBatch", "SendMessageBatch of https://[^ ]*-orders", "SendMessageBatch of https://[^ ]*-orders"],
+  ["DeleteMessageBatch", "DeleteMessageBatch of https://[^ ]*/orders", "DeleteMessageBatch of https://[^ ]*/orders"],
+  ["GetQueueUrl", "needs sqs:GetQueueUrl", "needs sqs:GetQueueUrl"],
+  ["GetQueueAttributes", "needs sqs:GetQueueAttributes", "needs sqs:GetQueueAttributes"],
+  ["ListQueueTags", "ListQueueTags of https://[^ ]*/orders", "^Met$"],
+  ["CreateQueue", "CreateQueue of https://[^ ]*-main-orders", "^Met$"],
+  ["DeleteQueue", "^Met$", "^Met$"]
+]
+
+describe("a split without a right at SQS", () => {
+  const cases = sentences.flatMap(([operation, atStart, later]) => [
+    { operation, isLost: false, sentence: new RegExp(atStart, "u") },
+    { operation, isLost: true, sentence: new RegExp(later, "u") }
+  ])
+  it.effect.each(cases)("says so, and gives the workload back: $operation, lost: $isLost", function* (one) {
+    const { isLost, operation, sentence } = one
+    let isDenied = !isLost
+    const cluster = clusterWith()
+    const queues = cluster.sqs.port((asked) => !isDenied || asked !== operation)
+    const { splits } = yield* began(cluster, queues)
+    const ordered = yield* Effect.result(start(cluster, splits, wanted("^ann$")))
+    if (ordered._tag === "Failure") assert.match(ordered.failure.message, sentence)
+    yield* pass("5 seconds")
+    const queue = splits.variables(sessionName).get("ORDERS")
+    if (queue !== undefined) cluster.programs.set(sessionName, [queue])
+    isDenied = true
+    yield* putTen(cluster)
+    yield* pass("75 seconds")
+    if (ordered._tag === "Success") assert.match(stateOf(splits, ordered.success), sentence)
+    end(cluster)
+    yield* pass("10 minutes")
+    assert.deepStrictEqual(cluster.values("consumer"), ["orders", "orders"])
+    isDenied = false
+    yield* pass("15 minutes")
+    assertRestored(cluster)
+    assert.strictEqual(bodiesRead(cluster), 10)
+  })
+})
+
+const urlOf = (name: string): string => `https://sqs.eu-central-1.amazonaws.com/123456789012/${name}`
+
+describe("a split whose parts are taken away", () => {
+  it.effect("makes its main queue again under its name, and goes on", function* () {
+    const cluster = clusterWith()
+    const { session, splits } = yield* ready(cluster)
+    const [main = ""] = cluster.values("consumer")
+    yield* Effect.forkScoped(cluster.queues.delete(urlOf(main)))
+    yield* pass("62 seconds")
+    yield* putTen(cluster)
+    yield* pass("3 minutes")
+    assert.strictEqual(stateOf(splits, session), "Met")
+    assert.include(cluster.sqs.names, main)
+    assert.strictEqual(bodiesRead(cluster), 10)
+    end(cluster)
+    yield* pass("5 minutes")
+    assertRestored(cluster)
+  })
+
+  it.effect("ends the session whose queue is gone, and gives its messages to the workload", function* () {
+    const cluster = clusterWith()
+    const { queue, session, splits } = yield* ready(cluster)
+    yield* Effect.forkScoped(cluster.queues.delete(urlOf(queue)))
+    yield* pass("62 seconds")
+    yield* putTen(cluster)
+    yield* pass("1 minute")
+    assert.strictEqual(stateOf(splits, session), "The session's queue is gone: start the session again.")
+    assert.strictEqual(bodiesRead(cluster), 10)
+    yield* pass("5 minutes")
+    end(cluster)
+    assertRestored(cluster)
+  })
+
+  it.effect("ends with the original queue", function* () {
+    const cluster = clusterWith()
+    const { session, splits } = yield* ready(cluster)
+    yield* Effect.forkScoped(cluster.queues.delete(urlOf("orders")))
+    yield* pass("1 minute")
+    assert.match(stateOf(splits, session), /ReceiveMessage of https:[^ ]*\/orders: .*NoQueue|does not exist/u)
+    yield* pass("5 minutes")
+    end(cluster)
+    assertRestored(cluster)
+  })
+
+  it.effect("says what the webhook lacks, and begins again when that is there", function* () {
+    const cluster = clusterWith()
+    cluster.api.write(apiServices, "v1.operator.metalbear.co", { spec: { caBundle: null } })
+    const { splits } = yield* began(cluster)
+    const session = yield* start(cluster, splits, wanted("^ann$"))
+    yield* pass("5 seconds")
+    assert.match(stateOf(splits, session), /caBundle/u)
+    end(cluster)
+    yield* pass("2 minutes")
+    assertRestored(cluster)
+    cluster.api.write(apiServices, "v1.operator.metalbear.co", { spec: { caBundle: "Y2E=" } })
+    const next = yield* start(cluster, splits, wanted("^ann$"))
+    yield* pass("10 seconds")
+    assert.strictEqual(stateOf(splits, next), "Met")
+  })
+
+  it.effect.each([
+    ["edited", /has changed: start the session again/u],
+    ["deleted", /No MirrordSplitConfig/u]
+  ] as const)("ends with its configuration, which is %s", function* ([what, sentence]) {
+    const cluster = clusterWith()
+    const { session, splits } = yield* ready(cluster)
+    if (what === "edited")
+      configure(cluster, "consumer", ["orders"], { tmpNameTemplate: "x{{RANDOM}}{{FALLBACK}}{{ORIGINAL}}" })
+    else cluster.api.erase(mirrordSplitConfigs, "consumer", "shop")
+    yield* pass("3 seconds")
+    assert.match(stateOf(splits, session), sentence)
+    yield* putTen(cluster)
+    yield* pass("5 minutes")
+    end(cluster)
+    assertRestored(cluster)
+    assert.strictEqual(bodiesRead(cluster), 10)
+    configure(cluster, "consumer", ["orders"])
+    const next = yield* start(cluster, splits, wanted("^ann$"))
+    yield* pass("10 seconds")
+    assert.strictEqual(stateOf(splits, next), "Met")
+  })
+
+  it.effect("keeps the queues of a deleted workload while a pod of it reads them", function* () {
+    const cluster = clusterWith()
+    const { session, splits } = yield* ready(cluster)
+    const [first, second] = cluster.pods("consumer")
+    const [main = ""] = cluster.values("consumer")
+    cluster.api.erase(deployments, "consumer", "shop")
+    cluster.api.erase(pods, first?.metadata.name ?? "", "shop")
+    yield* putTen(cluster)
+    yield* pass("5 minutes")
+    assert.strictEqual(stateOf(splits, session), "The workload whose queues are split is deleted.")
+    end(cluster)
+    assert.include(cluster.sqs.names, main)
+    cluster.api.erase(pods, second?.metadata.name ?? "", "shop")
+    yield* pass("5 minutes")
+    assert.deepStrictEqual(leftOf(cluster), [])
+    assert.strictEqual(cluster.sqs.bodies.length + bodiesRead(cluster), 10)
+  })
+
+  it.effect("makes no more than three turns a minute while nothing happens", function* () {
+    const cluster = clusterWith()
+    yield* ready(cluster)
+    const before = cluster.api.calls.length
+    yield* pass("10 minutes")
+    const looks = cluster.api.calls
+      .slice(before)
+      .filter(({ plural, verb }) => verb === "get" && plural === "deployments")
+    assert.isAtMost(looks.length, 30)
+  })
+})

@@ -1,0 +1,213 @@
+import { Clock, Context, Effect, Fiber, Layer, Result, Scope, Stream } from "effect"
+import { PodReviews } from "../../../src/app/queues/pod-reviews.ts"
+import { QueueSplits } from "../../../src/app/queues/queue-splits.ts"
+import { QueueSplitting } from "../../../src/app/queues/queue-splitting.ts"
+import { splitLayer } from "../../../src/app/queues/split-capability.ts"
+import { patchedLabel } from "../../../src/domain/queues/pod-patch.ts"
+import { reviewPod } from "../../../src/domain/queues/pod-review.ts"
+import { queueRecords } from "../../../src/domain/queues/stored-queue.ts"
+import { splitSessions } from "../../../src/domain/queues/stored-session.ts"
+import { splitPatches } from "../../../src/domain/queues/stored-split.ts"
+import type { WantedSplit } from "../../../src/domain/queues/wanted-split.ts"
+import { apiServices, mutatingWebhookConfigurations, pods } from "../../../src/domain/resources/core-kinds.ts"
+import {
+  type MirrordClusterSession,
+  mirrordClusterSessions
+} from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import { mirrordSplitConfigs } from "../../../src/domain/resources/queues/mirrord-split-config.ts"
+import type { KubeApi } from "../../../src/ports/kube-api.ts"
+import type { MessageQueues } from "../../../src/ports/message-queues.ts"
+import { pass } from "../../support/connect-request.ts"
+import { groundOf } from "../../support/ground.ts"
+import { SplitCluster } from "./split-cluster.ts"
+import { jq } from "./split-world.ts"
+
+const owner = { userId: "ann", username: "Ann", hostname: "laptop", k8sUsername: "ann" }
+
+/** A split of the queue `orders` of the workload `consumer` for messages whose attribute `to` fits. */
+export const wanted = (pattern: string, change: Partial<WantedSplit> = {}): WantedSplit => ({
+  workload: { namespace: "shop", kind: "deployment", name: "consumer", container: undefined },
+  filters: new Map([["orders", { attributes: { to: pattern }, program: undefined }]]),
+  modes: new Map(),
+  isAutomatic: false,
+  sessionKey: "ann-key",
+  startedAt: undefined,
+  isShared: false,
+  given: undefined,
+  ...change
+})
+
+/** The configuration of a workload's queues: an id for each, and the variable of the same name in capitals. */
+export const configure = (cluster: SplitCluster, name: string, ids: ReadonlyArray<string>, spec: object = {}): void => {
+  const targetRef = { apiVersion: "apps/v1", kind: "Deployment", name }
+  const queues = ids.map((id) => ({ id, kind: "sqs", appConfig: { queue: [{ env: id.toUpperCase() }] } }))
+  const whole = { spec: { targetRef, queues, restart: { strategy: "standard" }, ...spec } }
+  cluster.api.write(mirrordSplitConfigs, name, whole, "shop")
+}
+
+export interface ClusterOptions {
+  readonly spec?: object
+  readonly seed?: string
+  readonly isFifo?: boolean
+  readonly ids?: ReadonlyArray<string>
+}
+
+/** A cluster with a consumer of the queue `orders`, and its configuration. */
+export const clusterWith = ({ ids = ["orders"], isFifo = false, seed, spec }: ClusterOptions = {}): SplitCluster => {
+  const cluster = new SplitCluster(seed)
+  const nameOf = (id: string): string => (isFifo ? `${id}.fifo` : id)
+  for (const id of ids) cluster.sqs.add(nameOf(id), isFifo ? { FifoQueue: "true" } : {})
+  cluster.deploy(
+    "consumer",
+    ids.map((id) => ({ name: id.toUpperCase(), value: nameOf(id) }))
+  )
+  cluster.api.write(apiServices, "v1.operator.metalbear.co", {
+    spec: { service: { name: "mirrord-operator", namespace: "mirrord", port: 443 }, caBundle: "Y2E=" }
+  })
+  configure(cluster, "consumer", ids, spec)
+  return cluster
+}
+
+/**
+ * A process of the operator, which may be killed at one of its calls: from then on it has no effect. The request of
+ * that call is lost, or only its answer.
+ */
+export class OperatorProcess {
+  readonly calls: Array<string> = []
+  isDead = false
+  readonly #diesAt: number
+  readonly #loses: "request" | "answer"
+  died: () => void = () => {}
+
+  constructor(diesAt = Infinity, loses: "request" | "answer" = "request") {
+    this.#diesAt = diesAt
+    this.#loses = loses
+  }
+
+  kill(): void {
+    this.isDead = true
+    this.died()
+  }
+
+  #call<A, E, R>(name: string, call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+    return Effect.suspend(() => {
+      if (this.isDead) return Effect.never
+      const isLast = this.calls.push(name) === this.#diesAt
+      if (isLast && this.#loses === "request") this.kill()
+      if (this.isDead) return Effect.never
+      return Effect.flatMap(Effect.exit(call), (exit) => {
+        if (isLast) this.kill()
+        return this.isDead ? Effect.never : exit
+      })
+    })
+  }
+
+  api(real: KubeApi): KubeApi {
+    return {
+      cluster: real.cluster,
+      get: (ref, ...rest) => this.#call(`get ${ref.plural}`, real.get(ref, ...rest)),
+      list: (ref, ...rest) => this.#call(`list ${ref.plural}`, real.list(ref, ...rest)),
+      watch: (ref, ...rest) =>
+        Stream.unwrap(this.#call(`watch ${ref.plural}`, Effect.succeed(real.watch(ref, ...rest)))),
+      create: (ref, ...rest) => this.#call(`create ${ref.plural}`, real.create(ref, ...rest)),
+      mergePatch: (ref, ...rest) => this.#call(`patch ${ref.plural}`, real.mergePatch(ref, ...rest)),
+      update: (ref, ...rest) => this.#call(`update ${ref.plural}`, real.update(ref, ...rest)),
+      delete: (ref, ...rest) => this.#call(`delete ${ref.plural}`, real.delete(ref, ...rest))
+    }
+  }
+
+  queues(real: MessageQueues["Service"]): MessageQueues["Service"] {
+    return {
+      receive: (receive) => this.#call("receive", real.receive(receive)),
+      sendBatch: (url, entries) => this.#call("send", real.sendBatch(url, entries)),
+      deleteBatch: (url, entries) => this.#call("delete messages", real.deleteBatch(url, entries)),
+      urlOf: (name) => this.#call("url", real.urlOf(name)),
+      attributes: (url) => this.#call("attributes", real.attributes(url)),
+      tags: (url) => this.#call("tags", real.tags(url)),
+      create: (queue) => this.#call("create queue", real.create(queue)),
+      delete: (url) => this.#call("delete queue", real.delete(url))
+    }
+  }
+}
+
+export interface OperateOptions {
+  readonly process?: OperatorProcess
+  /** The port as the operator's credentials may use it. */
+  readonly queues?: MessageQueues["Service"]
+}
+
+/** Starts the operator's part, which answers for pods from now on. */
+export const operate = Effect.fnUntraced(function* (
+  cluster: SplitCluster,
+  { process = new OperatorProcess(), queues = cluster.queues }: OperateOptions = {}
+) {
+  const scope = yield* Scope.make()
+  const ground = yield* groundOf({ api: process.api(cluster.api) }).pipe(Scope.provide(scope))
+  const options = {
+    settings: { lingerSeconds: 60, isolatesPods: false, waitsForPods: true },
+    queues: process.queues(queues),
+    jq,
+    endpoint: undefined
+  }
+  const made = yield* Layer.build(splitLayer).pipe(
+    Effect.provideContext(Context.add(ground, QueueSplitting, { options, servedAuthority: () => undefined })),
+    Scope.provide(scope)
+  )
+  const { lookup } = Context.get(made, PodReviews)
+  cluster.operator = (uid, review) => Result.getOrThrow(reviewPod(lookup(uid), review)).patch
+  process.died = () => {
+    cluster.operator = undefined
+  }
+  return { splits: Context.get(made, QueueSplits), scope, process }
+})
+
+export const begin = Effect.fnUntraced(function* (cluster: SplitCluster) {
+  const clock = yield* Clock.Clock
+  yield* Effect.forkScoped(cluster.live(() => clock.currentTimeMillisUnsafe()))
+  yield* pass("2 seconds")
+})
+
+export const sessionName = "00000000000000ff"
+
+export const makeSession = (cluster: SplitCluster, name = sessionName, now = 0): MirrordClusterSession => {
+  const target = { apiVersion: "apps/v1", kind: "Deployment", name: "consumer", container: "" }
+  const spec = { namespace: "shop", owner, target }
+  return cluster.api.write(mirrordClusterSessions, name, { spec }, undefined, now) as unknown as MirrordClusterSession
+}
+
+/** Makes a session and orders its split. */
+export const start = Effect.fnUntraced(function* (
+  cluster: SplitCluster,
+  splits: QueueSplits["Service"],
+  split: WantedSplit,
+  name = sessionName
+) {
+  const session = makeSession(cluster, name, yield* Clock.currentTimeMillis)
+  const ordering = yield* Effect.forkScoped(Effect.andThen(splits.check(split), splits.order(session, split)))
+  yield* pass("50 millis")
+  yield* Fiber.join(ordering)
+  return session
+})
+
+/** The session ends, and the garbage collector takes what it owns. */
+export const end = (cluster: SplitCluster, name = sessionName): void => {
+  cluster.programs.delete(name)
+  cluster.api.erase(mirrordClusterSessions, name)
+}
+
+/** A producer puts a message into a queue at once. */
+export const put = (cluster: SplitCluster, body: string, to: string, now: number, queue = "orders"): void => {
+  const MessageAttributes = { to: { DataType: "String", StringValue: to } }
+  const found = cluster.sqs.named(queue) ?? cluster.sqs.named(`${queue}.fifo`)
+  const fifo = found?.isFifo === true ? { MessageGroupId: to, MessageDeduplicationId: body } : {}
+  found?.send({ MessageBody: body, MessageAttributes, ...fifo }, now)
+}
+
+/** All that is left of splits beside the original queues: names of objects and queues, and of pods that are patched. */
+export const leftOf = (cluster: SplitCluster): ReadonlyArray<string> => [
+  ...[splitPatches, queueRecords, splitSessions, mutatingWebhookConfigurations].flatMap((kind) =>
+    cluster.api.peekAll(kind).map(({ metadata }) => `${kind.plural} ${metadata.name}`)
+  ),
+  ...cluster.sqs.names.filter((name) => name.startsWith("mirrord-tmp-")),
+  ...cluster.api.peekAll(pods).flatMap(({ metadata }) => (metadata.labels?.[patchedLabel] ? [metadata.name] : []))
+]
