@@ -63,7 +63,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
   "src/domain/fleet/sharding": inDomain("fleet", "leadership", "sessions"),
   "src/domain/copies": inDomain("resources", "targets", "fleet", "sessions"),
   "src/domain/branches": inDomain("resources", "protocol", "targets", "agents", "fleet", "policies", "sessions"),
-  "src/domain/queues": inDomain("resources", "targets", "sessions"),
+  "src/domain/queues": inDomain("resources", "targets", "sessions", "fleet/credentials"),
   "src/domain/events": inDomain("resources", "fleet", "sessions", "branches"),
   "src/domain/metrics": inDomain("resources", "sessions"),
   "src/domain/commands": inDomain(

@@ -10,6 +10,8 @@ export const idleFacade: OperatorFacade["Service"] = {
   listSessions: () => Effect.succeed([]),
   listClusters: Effect.succeed([]),
   cluster: () => Effect.fail(notFound("There is no cluster.")),
+  listQueueSplits: () => Effect.succeed([]),
+  queueSplit: () => Effect.fail(notFound("There is no split.")),
   listTargets: () => Effect.succeed([]),
   target: () => Effect.succeed({ kind: "Target" }),
   portLocks: () => Effect.succeed({ kind: "Target" }),

@@ -27,6 +27,7 @@ export const apiResourceList = {
     resource("targets", "Target", true, ["get", "list", "proxy"]),
     resource("targets/port-locks", "Target", true, ["get"]),
     resource("copytargets", "CopyTarget", true, ["create", "get", "list", "proxy"]),
+    resource("queuesplits", "QueueSplit", true, ["get", "list"]),
     resource("sessions", "Session", true, ["list", "delete", "deletecollection"])
   ]
 }

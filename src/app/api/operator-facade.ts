@@ -6,6 +6,7 @@
 import { Context, type Effect, type Scope, type Stream } from "effect"
 import type { ServedCluster } from "../../domain/fleet/cluster-object.ts"
 import type { Caller } from "../../domain/fleet/credentials/front-proxy.ts"
+import type { ServedQueueSplit } from "../../domain/queues/queue-split-object.ts"
 import type { IgnoredParameters } from "../../domain/sessions/connect-request.ts"
 import type { Target } from "../../domain/targets/target.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
@@ -101,6 +102,14 @@ export class OperatorFacade extends Context.Service<
     /** The clusters of a primary's fleet; none for other operators. */
     readonly listClusters: Effect.Effect<ReadonlyArray<ServedCluster>, ApiError>
     readonly cluster: (name: string) => Effect.Effect<ServedCluster, ApiError>
+    /**
+     * The parts of sessions in splits of queues, of all namespaces or of one (operator-api.md §4.1). Not found where
+     * queues are not split, which the client takes for "not enabled".
+     */
+    readonly listQueueSplits: (
+      namespace: string | undefined
+    ) => Effect.Effect<ReadonlyArray<ServedQueueSplit>, ApiError>
+    readonly queueSplit: (namespace: string, name: string) => Effect.Effect<ServedQueueSplit, ApiError>
     /** `Target` objects (operator-api.md §6.5), of the whole cluster or of a namespace. */
     readonly listTargets: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
     /** The `Target` object of this name, in one of the forms of a connect URL. */

@@ -12,8 +12,9 @@ import { clusterColumns, type ServedCluster } from "../../domain/fleet/cluster-o
 import type { Caller } from "../../domain/fleet/credentials/front-proxy.ts"
 import { shownHeaderText } from "../../domain/fleet/credentials/header-text.ts"
 import { asObject, at } from "../../domain/json.ts"
+import { queueSplitColumns, type ServedQueueSplit } from "../../domain/queues/queue-split-object.ts"
 import { operatorApiRoot, operatorGroup, operatorGroupVersion } from "../../domain/resources/operator-api.ts"
-import { printedTable, wantsTable } from "../../domain/resources/printed-table.ts"
+import { type PrintedColumn, printedTable, wantsTable } from "../../domain/resources/printed-table.ts"
 import { selectedKey } from "../../domain/sessions/session-selector.ts"
 import { failingLists } from "../kernel/failing-lists.ts"
 import { logError } from "../kernel/log.ts"
@@ -130,26 +131,47 @@ const listOperators = Effect.gen(function* () {
   })
 })
 
-/** Clusters as objects, or as the table that `kubectl get` prints. */
-const clustersAnswer = Effect.fnUntraced(function* (clusters: ReadonlyArray<ServedCluster>, objects: object) {
+/** The columns of a kind's table. `now`: epoch ms. */
+type Columns<T> = (now: number) => ReadonlyArray<PrintedColumn<T>>
+
+/** Objects as they are, or as the table that `kubectl get` prints. `answer`: the list of them, or the only one. */
+const printed = Effect.fnUntraced(function* <T extends object>(
+  columns: Columns<T>,
+  objects: ReadonlyArray<T>,
+  answer: object
+) {
   const { headers, url } = yield* HttpServerRequest.HttpServerRequest
-  if (!wantsTable(headers["accept"])) return yield* json(objects)
+  if (!wantsTable(headers["accept"])) return yield* json(answer)
   const includeObject = new URL(url, "http://operator").searchParams.get("includeObject")
-  return yield* json(printedTable(clusterColumns(yield* Clock.currentTimeMillis), clusters, includeObject))
+  return yield* json(printedTable(columns(yield* Clock.currentTimeMillis), objects, includeObject))
 })
+
+const listOf = <T extends object>(kind: string, columns: Columns<T>, items: ReadonlyArray<T>) =>
+  printed(columns, items, { apiVersion: operatorGroupVersion, kind, metadata: { resourceVersion: "0" }, items })
 
 const listClusters = Effect.gen(function* () {
   yield* authenticated
   const items = yield* (yield* OperatorFacade).listClusters
-  const metadata = { resourceVersion: "0" }
-  const list = { apiVersion: operatorGroupVersion, kind: "MirrordClusterList", metadata, items }
-  return yield* clustersAnswer(items, list)
+  return yield* listOf<ServedCluster>("MirrordClusterList", clusterColumns, items)
 })
 
 const getCluster = Effect.gen(function* () {
   yield* authenticated
   const cluster = yield* (yield* OperatorFacade).cluster((yield* parameters)("name"))
-  return yield* clustersAnswer([cluster], cluster)
+  return yield* printed<ServedCluster>(clusterColumns, [cluster], cluster)
+})
+
+const listQueueSplits = Effect.gen(function* () {
+  yield* authenticated
+  const items = yield* (yield* OperatorFacade).listQueueSplits((yield* HttpRouter.params)["namespace"])
+  return yield* listOf<ServedQueueSplit>("QueueSplitList", queueSplitColumns, items)
+})
+
+const getQueueSplit = Effect.gen(function* () {
+  yield* authenticated
+  const parameter = yield* parameters
+  const split = yield* (yield* OperatorFacade).queueSplit(parameter("namespace"), parameter("name"))
+  return yield* printed<ServedQueueSplit>(queueSplitColumns, [split], split)
 })
 
 const listCopyTargets = Effect.gen(function* () {
@@ -294,6 +316,9 @@ export const routes = Layer.mergeAll(
   HttpRouter.add("DELETE", `${operatorApiRoot}/namespaces/:namespace/sessions`, deleteSessions("All")),
   HttpRouter.add("GET", `${operatorApiRoot}/mirrordclusters`, listClusters),
   HttpRouter.add("GET", `${operatorApiRoot}/mirrordclusters/:name`, getCluster),
+  HttpRouter.add("GET", `${operatorApiRoot}/queuesplits`, listQueueSplits),
+  HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/queuesplits`, listQueueSplits),
+  HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/queuesplits/:name`, getQueueSplit),
   HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/targets`, listTargets),
   HttpRouter.add("GET", `${operatorApiRoot}/targets`, listTargets),
   HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/targets/:name`, getTarget),

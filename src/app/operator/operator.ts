@@ -6,11 +6,12 @@
 import { Clock, Context, Effect, Layer, Result, type Scope } from "effect"
 import type { UserAuthority } from "../../adapters/x509/user-certificates.ts"
 import type { BranchSettings } from "../../domain/branches/branch-settings.ts"
-import { cleanText, textLimits } from "../../domain/clean-text.ts"
+import { cleanText, quoted, textLimits } from "../../domain/clean-text.ts"
 import type { CopyImage } from "../../domain/copies/copied-pod.ts"
 import type { ServedCluster } from "../../domain/fleet/cluster-object.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { fleetProblems, roleOf } from "../../domain/fleet/roles.ts"
+import type { ServedQueueSplit } from "../../domain/queues/queue-split-object.ts"
 import type { Condition } from "../../domain/resources/condition.ts"
 import { collectionsRead } from "../../domain/resources/mirrord-operator.ts"
 import { timestamp } from "../../domain/resources/object-meta.ts"
@@ -221,6 +222,7 @@ const facadeOf = (operator: Operator): Facade => {
   const problems = Effect.sync(() => problemsOf(operator))
   const [branches, copies] = [Context.get(asked, Branches), Context.get(asked, CopyTargets)]
   const [sessions, targets] = [Context.get(asked, Sessions), Context.get(asked, Targets)]
+  const splits = Context.get(asked, QueueSplits)
   const reception = {
     api,
     role: roleOf(options.fleet),
@@ -229,7 +231,7 @@ const facadeOf = (operator: Operator): Facade => {
     capabilities: Context.get(asked, Capabilities),
     sessions,
     branches,
-    splits: Context.get(asked, QueueSplits),
+    splits,
     copies,
     quota,
     users,
@@ -248,12 +250,15 @@ const facadeOf = (operator: Operator): Facade => {
     }),
     issueCertificate: (csr) => Effect.flatMap(Clock.currentTimeMillis, (now) => issueCertificate(authority, csr, now)),
     listSessions: (namespace, key) =>
-      Effect.map(Clock.currentTimeMillis, (now) => listSessions(sessions, { namespace, key }, now)),
+      Effect.map(Clock.currentTimeMillis, (now) => listSessions({ sessions, splits }, { namespace, key }, now)),
     listClusters,
     cluster: (name) => Effect.flatMap(listClusters, (clusters) => clusterNamed(clusters, name)),
+    listQueueSplits: (namespace) => splits.objects(namespace),
+    queueSplit: (namespace, name) =>
+      Effect.flatMap(splits.objects(namespace), (objects) => queueSplitNamed(objects, namespace, name)),
     listTargets: (namespace) => targets.list(namespace),
     target: (...of) => targets.get(...of),
-    portLocks: (...of) => Effect.flatMap(Clock.currentTimeMillis, (now) => portLocks(sessions, ...of, now)),
+    portLocks: (...of) => Effect.flatMap(Clock.currentTimeMillis, (now) => portLocks({ sessions, splits }, ...of, now)),
     watchInterceptions: ({ user }, key) =>
       Effect.mapError(
         ground.interceptions.watch(user, key === undefined ? undefined : cleanText(key, textLimits.parameter)),
@@ -273,6 +278,17 @@ const clusterNamed = (clusters: ReadonlyArray<ServedCluster>, name: string): Eff
   return Effect.fail(notFound(`There is no cluster ${name}: ${why}.`))
 }
 
+const queueSplitNamed = (
+  objects: ReadonlyArray<ServedQueueSplit>,
+  namespace: string,
+  name: string
+): Effect.Effect<ServedQueueSplit, ApiError> => {
+  const found = objects.find(({ metadata }) => metadata.name === name)
+  return found === undefined
+    ? Effect.fail(notFound(`No session has the part ${quoted(name)} in a split in the namespace ${namespace}.`))
+    : Effect.succeed(found)
+}
+
 /** Problems that block all sessions. Cluster losses after the start are not among them. */
 const problemsOf = ({ asked, options: { configuration, fleet } }: Operator): ReadonlyArray<string> => [
   ...(fleet === undefined || fleetProblems(fleet).length === 0 ? [] : fleetProblems(configuration?.known() ?? fleet)),
@@ -283,13 +299,20 @@ const problemsOf = ({ asked, options: { configuration, fleet } }: Operator): Rea
 const usersSessions = ({ served }: Sessions["Service"]): ReadonlyArray<ServedSession> =>
   served.flatMap(({ all }) => all())
 
+/** The sessions of an operator, and their parts in splits of queues. */
+interface Listed {
+  readonly sessions: Sessions["Service"]
+  readonly splits: QueueSplits["Service"]
+}
+
 /** The sessions that users see in lists, with their owners: of this operator and of others, each once. */
 const shownSessions = (
-  sessions: Sessions["Service"],
+  { sessions, splits }: Listed,
   now: number
 ): ReadonlyArray<{ readonly info: SessionInfo; readonly owner: SessionOwner; readonly isOfCi: boolean }> => {
-  const shown = [...sessions.distant(), ...usersSessions(sessions)].map(({ info, isOfCi, owner }) => ({
-    info: info(now),
+  const parts = splits.shown()
+  const shown = [...sessions.distant(), ...usersSessions(sessions)].map(({ info, isOfCi, metadata, owner }) => ({
+    info: { ...info(now), ...parts.get(metadata.name) },
     owner,
     isOfCi
   }))
@@ -314,7 +337,10 @@ const collectionsCondition = ({ longest, sentences }: UnreadCollections, now: nu
 const describe = (operator: Operator, now: number, unread: UnreadCollections): object => {
   const { asked, authority, installation, options, users } = operator
   const capabilities = Context.get(asked, Capabilities)
-  const sessions = shownSessions(Context.get(asked, Sessions), now)
+  const sessions = shownSessions(
+    { sessions: Context.get(asked, Sessions), splits: Context.get(asked, QueueSplits) },
+    now
+  )
   for (const { owner } of sessions) users.saw(owner.userId, now)
   const further = capabilities.reduce<FurtherStatus>((status, { status: of }) => ({ ...status, ...of?.(now) }), {})
   const conditions = [...(further.conditions ?? []), ...collectionsCondition(unread, now)]
@@ -333,25 +359,20 @@ const describe = (operator: Operator, now: number, unread: UnreadCollections): o
 }
 
 const listSessions = (
-  sessions: Sessions["Service"],
+  listed: Listed,
   { key, namespace }: { readonly namespace: string | undefined; readonly key?: string | undefined },
   now: number
 ): ReadonlyArray<object> =>
-  shownSessions(sessions, now)
+  shownSessions(listed, now)
     .filter(({ info }) => namespace === undefined || info.namespace === namespace)
     .filter(({ info }) => key === undefined || info.key === key)
     .map(({ info }) => sessionObject(info))
 
-const portLocks = (
-  sessions: Sessions["Service"],
-  namespace: string,
-  name: string,
-  now: number
-): Effect.Effect<object, ApiError> =>
+const portLocks = (listed: Listed, namespace: string, name: string, now: number): Effect.Effect<object, ApiError> =>
   Result.match(parseTargetName(name), {
     onFailure: ({ message }) => Effect.fail(badRequest(message)),
     onSuccess: (target) => {
-      const shown = shownSessions(sessions, now).map(({ info }) => info)
+      const shown = shownSessions(listed, now).map(({ info }) => info)
       return Effect.succeed(lockedTarget(namespace, target, portLocksOf(shown, namespace, target)))
     }
   })

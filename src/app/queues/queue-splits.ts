@@ -5,10 +5,12 @@
  */
 
 import { Context, Effect } from "effect"
+import type { ServedQueueSplit } from "../../domain/queues/queue-split-object.ts"
 import type { WantedSplit } from "../../domain/queues/wanted-split.ts"
 import type { MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
+import type { SessionInfo } from "../../domain/resources/session.ts"
 import { met, type Requirement } from "../../domain/sessions/requirement.ts"
-import type { ApiError } from "../api/status.ts"
+import { type ApiError, notFound } from "../api/status.ts"
 import type { ConnectAttempt } from "../ground/capability.ts"
 
 export class QueueSplits extends Context.Service<
@@ -27,6 +29,10 @@ export class QueueSplits extends Context.Service<
     readonly requirement: (session: MirrordClusterSession) => Requirement
     /** New values of variables of the session's container, by name; empty if it splits none. `session`: its name. */
     readonly variables: (session: string) => ReadonlyMap<string, string>
+    /** The parts of sessions in splits, for lists of sessions, by the names of the sessions. */
+    readonly shown: () => ReadonlyMap<string, Pick<SessionInfo, "sqs">>
+    /** The parts of all sessions, of all namespaces or of one; not found if queues are not split here. */
+    readonly objects: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<ServedQueueSplit>, ApiError>
   }
 >()("braid/app/QueueSplits") {}
 
@@ -36,5 +42,10 @@ export const noSplits: QueueSplits["Service"] = {
   check: () => Effect.succeed(false),
   order: () => Effect.void,
   requirement: () => met,
-  variables: () => new Map()
+  variables: () => new Map(),
+  shown: () => new Map(),
+  objects: () =>
+    Effect.fail(
+      notFound("Queues are not split in this cluster: the operator's chart has operator.sqsSplitting for it.")
+    )
 }

@@ -7,6 +7,9 @@
 import { Effect, Result } from "effect"
 import { quoted } from "../../domain/clean-text.ts"
 import type { SplitObjects } from "../../domain/queues/chosen-configuration.ts"
+import { queueSplitObject, type ServedQueueSplit } from "../../domain/queues/queue-split-object.ts"
+import { splitKey } from "../../domain/queues/split-place.ts"
+import { sqsSession } from "../../domain/queues/sqs-session.ts"
 import {
   newSessionObject,
   splitSessionName,
@@ -23,6 +26,7 @@ import { kindAddress } from "../../domain/targets/target.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import type { QueueError } from "../../ports/message-queues.ts"
 import { ApiError, internalError, notFound } from "../api/status.ts"
+import { logWarning } from "../kernel/log.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { checkSplit } from "./check-split.ts"
 import type { QueueSplits } from "./queue-splits.ts"
@@ -126,9 +130,41 @@ const requirementOf = (found: StoredSession): Requirement => {
   }
 }
 
+/** Logs once about each object that lists leave out. `told`: those that were logged. */
+const tellUnreadable = (splits: Splits, told: WeakSet<KubeObject>): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const untold = splits.unreadable().filter(([object]) => !told.has(object))
+    return Effect.forEach(
+      untold,
+      ([object, problem]) => {
+        told.add(object)
+        return logWarning("part of a session in a split is left out", { name: object.metadata.name, problem })
+      },
+      { discard: true }
+    )
+  })
+
+/** The parts of sessions by their namespaces and names. */
+const queueSplitObjects = (splits: Splits, namespace: string | undefined): ReadonlyArray<ServedQueueSplit> => {
+  const stored = new Map(splits.splits().map((split) => [splitKey(split.place), split]))
+  return splits
+    .sessions()
+    .filter(({ place }) => namespace === undefined || place.namespace === namespace)
+    .map((session) =>
+      queueSplitObject({
+        session,
+        split: stored.get(splitKey(session.place)),
+        pods: splits.pods(session.place),
+        requirement: requirementOf(session)
+      })
+    )
+    .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
+}
+
 /** What sessions may ask of the splits of this cluster. */
 export const sessionSplits = (options: SessionSplitsOptions): QueueSplits["Service"] => {
   const { areServed, splits } = options
+  const told = new WeakSet<KubeObject>()
   const partOf = (session: string): StoredSession | undefined =>
     splits.sessions().find((part) => part.session === session)
   return {
@@ -143,6 +179,14 @@ export const sessionSplits = (options: SessionSplitsOptions): QueueSplits["Servi
     variables: (session) => {
       const found = partOf(session)
       return found?.updates.get(found.container) ?? new Map()
-    }
+    },
+    shown: () =>
+      new Map(
+        splits.sessions().flatMap((part) => {
+          const sqs = sqsSession(part)
+          return sqs === undefined ? [] : [[part.session, { sqs: [sqs] }] as const]
+        })
+      ),
+    objects: (namespace) => Effect.map(tellUnreadable(splits, told), () => queueSplitObjects(splits, namespace))
   }
 }

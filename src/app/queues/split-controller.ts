@@ -364,6 +364,11 @@ export interface Splits {
   /** The sessions that split queues, as cached. */
   readonly sessions: () => ReadonlyArray<StoredSession>
   readonly splits: () => ReadonlyArray<StoredSplit>
+  readonly queues: () => ReadonlyArray<StoredQueue>
+  /** The pods of a workload whose queues are split; none until they are known. */
+  readonly pods: (place: SplitPlace) => ReadonlyArray<KubeObject>
+  /** The objects of sessions' parts that cannot be read, each with a sentence that says why. */
+  readonly unreadable: () => ReadonlyArray<readonly [object: KubeObject, problem: string]>
   /** The splits that this process carries on. */
   readonly known: () => ReadonlyArray<KnownSplit>
   /** Has everything about a namespace's workloads looked at again, since a configuration has changed there. */
@@ -409,6 +414,16 @@ export const makeSplits = Effect.fnUntraced(function* (
     started: Effect.forEach([splits, records, sessions], ({ awaitSynced }) => awaitSynced, { discard: true }),
     sessions: () => allSessions(state),
     splits: () => allSplits(state),
+    queues: () => allQueues(state),
+    pods: (place) => {
+      const pods = entries.get(splitKey(place))?.pods?.cache.all() ?? []
+      return pods.filter((pod) => isOwn(pod, place))
+    },
+    unreadable: () =>
+      sessions.all().flatMap((object) => {
+        const read = readCached(splitSessions, object)
+        return Result.isFailure(read) ? [[object, read.failure.message] as const] : []
+      }),
     known: () => [...entries.values()].map(({ known }) => known),
     configurationChanged: (namespace) => {
       for (const [key, { known }] of entries) if (known.place.namespace === namespace) enqueue(key)

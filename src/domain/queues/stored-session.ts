@@ -8,6 +8,7 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Struct from "effect/Struct"
+import { asObject, at } from "../json.ts"
 import { keptBy, withNames } from "../resources/kept-fields.ts"
 import { isBeingDeleted, type ObjectMeta, timeOf, timestamp } from "../resources/object-meta.ts"
 import {
@@ -67,6 +68,8 @@ export interface StoredSession {
   readonly wanted: Omit<WantedSession, "modes" | "problem">
   /** The new values of its variables, by container; empty until its queues are there. */
   readonly updates: ReadonlyMap<string, VariableUpdates>
+  /** The names or URLs of its queues, by the ids of the configuration; empty until its queues are there. */
+  readonly names: ReadonlyArray<{ readonly id: string; readonly original: string; readonly temporary: string }>
   /** Why it cannot go on; `undefined` while it can. `code`: as of an HTTP answer. */
   readonly failure: { readonly code: number; readonly message: string } | undefined
 }
@@ -83,6 +86,13 @@ const phases = [
 
 const phaseOf = (status: Status | null | undefined): SessionPhase | undefined =>
   phases.find((phase) => (status?.[phase] ?? undefined) !== undefined)
+
+const namesOf = (status: Status | null | undefined): StoredSession["names"] =>
+  ((status?.ready ?? status?.resourcesReady)?.tmpResources ?? []).flatMap((resource) =>
+    Object.entries(asObject(at(resource, "queue"))).flatMap(([original, temporary]) =>
+      typeof temporary === "string" ? [{ id: resource.queueId, original, temporary }] : []
+    )
+  )
 
 const updatesOf = (status: Status | null | undefined): StoredSession["updates"] => {
   const { envUpdates = {} } = status?.ready ?? status?.resourcesReady ?? {}
@@ -136,6 +146,7 @@ export const storedSession = ({ metadata, spec, status }: MirrordClusterSplitSes
       isEnding: isBeingDeleted(metadata)
     },
     updates: updatesOf(status),
+    names: namesOf(status),
     failure: status?.startError ?? status?.cleanupError?.error ?? undefined
   }
 }

@@ -24,7 +24,9 @@ export const SessionInfo = Schema.Struct({
   ),
   user_id: optional(Schema.String),
   key: optional(Schema.String),
-  http_filter: optional(Schema.Struct({ headerFilter: optional(Schema.String) }))
+  http_filter: optional(Schema.Struct({ headerFilter: optional(Schema.String) })),
+  /** Its parts in splits of queues of SQS, as whole objects (operator-api.md §4.1). */
+  sqs: optional(Schema.Array(Schema.Unknown))
 })
 export type SessionInfo = typeof SessionInfo.Type
 

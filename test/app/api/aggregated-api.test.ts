@@ -24,6 +24,7 @@ import { defaultHeaders } from "../../../src/domain/fleet/credentials/front-prox
 import { at } from "../../../src/domain/json.ts"
 import { maxMessage } from "../../../src/domain/protocol/frame-cutter.ts"
 import { servedCluster } from "../../support/fleet.ts"
+import { servedSplit } from "../../support/queue-split.ts"
 import { upgradeText } from "./running-api.ts"
 
 const root = "/apis/operator.metalbear.co/v1"
@@ -115,6 +116,9 @@ const start = async (options: StartOptions = {}) => {
     listSessions: (...which) => Effect.sync(() => (fake.seen.push(["list", ...which]), [{ kind: "Session" }])),
     listClusters: Effect.succeed([servedCluster("a"), servedCluster("b")]),
     cluster: (name) => (name === "a" ? Effect.succeed(servedCluster(name)) : Effect.fail(notFound(`no ${name}`))),
+    listQueueSplits: (namespace) => Effect.sync(() => (fake.seen.push(["splits", namespace]), [servedSplit()])),
+    queueSplit: (namespace, name) =>
+      name === "a" ? Effect.succeed(servedSplit()) : Effect.fail(notFound(`no ${name} in ${namespace}`)),
     listTargets: (namespace) => Effect.sync(() => (fake.seen.push(["targets", namespace]), [{ kind: "Target" }])),
     target: (namespace, name) => Effect.sync(() => (fake.seen.push(["target", namespace, name]), { kind: "Target" })),
     portLocks: (namespace, name) => Effect.sync(() => (fake.seen.push(["locks", namespace, name]), { kind: "Target" })),
@@ -623,6 +627,22 @@ describe("requests", () => {
       { cells: expect.anything() }
     ])
     expect(await rows(`${path}/a?includeObject=Object`)).toMatchObject([{ object: servedCluster("a") }])
+  })
+
+  it("list splits of queues and read one, as objects and as the table of kubectl", async () => {
+    const { call, fake } = await start()
+    const [split, path] = [servedSplit(), `${root}/namespaces/shop/queuesplits`]
+    for (const from of [`${root}/queuesplits?`, `${path}?`])
+      expect((await call("GET", from)).body).toMatchObject({ kind: "QueueSplitList", items: [split] })
+    expect(fake.seen).toEqual([
+      ["splits", undefined],
+      ["splits", "shop"]
+    ])
+    expect((await call("GET", `${path}/a`)).body).toEqual(split)
+    expect((await call("GET", `${path}/b`)).body).toMatchObject({ reason: "NotFound", message: "no b in shop" })
+    const headers = { Accept: "application/json;as=Table;v=v1;g=meta.k8s.io,application/json" }
+    const table = (await call("GET", `${path}/a`, { headers })).body
+    expect(at(table, "rows")).toMatchObject([{ cells: expect.arrayContaining(["Deployment/consumer", "Ready"]) }])
   })
 
   it("list targets, and read one", async () => {

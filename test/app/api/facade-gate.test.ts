@@ -4,6 +4,7 @@ import { type Facade, mapFacade } from "../../../src/app/api/facade-gate.ts"
 import { internalError } from "../../../src/app/api/status.ts"
 import { request } from "../../support/connect-request.ts"
 import { servedCluster } from "../../support/fleet.ts"
+import { servedSplit } from "../../support/queue-split.ts"
 
 const behind: Facade = {
   describe: Effect.succeed({}),
@@ -12,6 +13,8 @@ const behind: Facade = {
   listSessions: (namespace) => Effect.succeed([{ namespace }]),
   listClusters: Effect.succeed([]),
   cluster: (name) => Effect.succeed(servedCluster(name)),
+  listQueueSplits: () => Effect.succeed([servedSplit()]),
+  queueSplit: () => Effect.succeed(servedSplit()),
   listTargets: (namespace) => Effect.succeed([{ namespace }]),
   target: (namespace, name) => Effect.succeed({ namespace, name }),
   portLocks: (namespace, target) => Effect.succeed({ namespace, target }),
@@ -35,6 +38,8 @@ const requests: Readonly<
     facade.listSessions("a"),
     facade.listClusters,
     facade.cluster("a"),
+    facade.listQueueSplits("a"),
+    facade.queueSplit("a", "b"),
     facade.listTargets("a"),
     facade.target("a", "pod.b"),
     facade.portLocks("a", "pod.b"),
