@@ -65,7 +65,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
   "src/domain/branches": inDomain("resources", "protocol", "targets", "agents", "fleet", "policies", "sessions"),
   "src/domain/queues": inDomain("resources", "targets", "sessions", "fleet/credentials"),
   "src/domain/events": inDomain("resources", "fleet", "sessions", "branches"),
-  "src/domain/metrics": inDomain("resources", "sessions"),
+  "src/domain/metrics": inDomain("resources", "sessions", "queues"),
   "src/domain/commands": inDomain(
     "resources",
     "server",

@@ -23,6 +23,7 @@ import {
 } from "./forward-batch.ts"
 import { sendUntil, visibilitySeconds } from "./move-messages.ts"
 import { BackOff, Outlet } from "./outlet.ts"
+import { newTotals, type QueueTotals } from "./queue-totals.ts"
 import { isWithin, type QueueSession, type SplitTable, withSessions } from "./split-table.ts"
 
 /** Messages of one receive, at most (AWS, ReceiveMessage). */
@@ -50,6 +51,8 @@ export type ForwarderReport =
 export interface ForwarderOptions {
   readonly source: SourceQueue
   readonly main: DestinationQueue
+  /** Goes on from what earlier forwarders of the queue have counted. */
+  readonly totals?: QueueTotals
   readonly report: (report: ForwarderReport) => void
 }
 
@@ -95,13 +98,8 @@ interface State extends ForwardOptions {
   isStopping: boolean
 }
 
-interface CallCounts {
-  calls: number
-  throttles: number
-}
-
 /** The port with each call counted. */
-const counted = (queues: MessageQueues["Service"], counts: CallCounts): MessageQueues["Service"] => {
+const counted = (queues: MessageQueues["Service"], counts: QueueTotals): MessageQueues["Service"] => {
   const count = <A>(call: Effect.Effect<A, QueueError>): Effect.Effect<A, QueueError> =>
     Effect.suspend(() => {
       counts.calls++
@@ -198,9 +196,8 @@ const loop = (state: State, more: Effect.Effect<unknown>): Effect.Effect<void> =
   return untilDone(run, "messages of a queue could not be forwarded")
 }
 
-const countsOf = ({ counts, table: { main, sessions } }: State, calls: CallCounts): ForwarderCounts => ({
-  ...counts,
-  ...calls,
+const countsOf = ({ table: { main, sessions } }: State, { users: _, ...totals }: QueueTotals): ForwarderCounts => ({
+  ...totals,
   forwardedToMain: main.forwarded,
   sessions: sessions.map(({ id, outlet, queue }) => ({
     id,
@@ -214,13 +211,13 @@ const countsOf = ({ counts, table: { main, sessions } }: State, calls: CallCount
 export const makeForwarder = Effect.fnUntraced(function* (
   options: ForwarderOptions
 ): Effect.fn.Return<Forwarder, never, MessageQueues | JqPrograms | Scope.Scope> {
-  const calls: CallCounts = { calls: 0, throttles: 0 }
+  const { totals = newTotals() } = options
   const state: State = {
     options,
     source: options.source,
-    queues: counted(yield* MessageQueues, calls),
+    queues: counted(yield* MessageQueues, totals),
     jq: yield* JqPrograms,
-    counts: { received: 0, unmatched: 0, lostCopies: 0 },
+    counts: totals,
     sessionEnded: ({ id, queue }, end, detail) =>
       options.report({ _tag: "SessionEnded", session: id, queue: queue.url, end, detail }),
     elapsed: elapsedOf(yield* Clock.Clock),
@@ -248,7 +245,7 @@ export const makeForwarder = Effect.fnUntraced(function* (
       state.isStopping = true
       return FiberSet.awaitEmpty(fibers)
     }),
-    counts: () => countsOf(state, calls),
+    counts: () => countsOf(state, totals),
     problems: () =>
       [state.backOff, state.table.main.backOff, ...state.table.sessions.map(({ outlet }) => outlet.backOff)].flatMap(
         ({ error }) => error ?? []

@@ -12,6 +12,7 @@ import type { StoredSession } from "../../domain/queues/stored-session.ts"
 import type { DrainEnd } from "./drain-session.ts"
 import type { ForwarderReport } from "./forwarder.ts"
 import { splitFailure } from "./queue-failure.ts"
+import { SplitTotals } from "./queue-totals.ts"
 import type { ResolvedSplit } from "./resolve-split.ts"
 import { makeRunningDrains, type RunningDrains } from "./running-drains.ts"
 import { makeRunningForwarders, type RunningForwarders } from "./running-forwarders.ts"
@@ -41,6 +42,7 @@ export interface KnownSplit {
   /** By the keys of actions. */
   readonly failures: Map<string, SplitFailure>
   readonly reported: Set<string>
+  readonly totals: SplitTotals
   /** Why sessions cannot go on, by their uids. */
   readonly problems: Map<string, { readonly code: number; readonly message: string }>
 }
@@ -117,6 +119,7 @@ export const makeKnownSplit = Effect.fnUntraced(function* (
     drains: yield* makeRunningDrains(drained),
     failures,
     reported: new Set(),
+    totals: new SplitTotals(),
     problems
   }
 })

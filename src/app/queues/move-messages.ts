@@ -79,7 +79,7 @@ export const sendAll = Effect.fnUntraced(function* (
       break
     }
   }
-  outlet.forwarded += sent.size
+  outlet.hasSent(sent.size)
   return sent
 })
 

@@ -67,7 +67,16 @@ export class Outlet {
   matched = 0
   forwarded = 0
 
-  constructor(queue: DestinationQueue) {
+  readonly #total: { forwarded: number } | undefined
+
+  /** `total`: counts the sends beyond this outlet too. */
+  constructor(queue: DestinationQueue, total?: { forwarded: number }) {
     this.queue = queue
+    this.#total = total
+  }
+
+  readonly hasSent = (messages: number): void => {
+    this.forwarded += messages
+    if (this.#total !== undefined) this.#total.forwarded += messages
   }
 }

@@ -42,6 +42,7 @@ import type { Reflector } from "../kernel/reflector.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { filtersOf, resolvedOf, type SeenSplit } from "./observe-split.ts"
 import { splitFailure } from "./queue-failure.ts"
+import { userTotal } from "./queue-totals.ts"
 import { type ResolvedSource, type ResolvedSplit, updatesOf } from "./resolve-split.ts"
 import { restartWorkload } from "./restart-workload.ts"
 import type { QueueSession } from "./split-table.ts"
@@ -309,12 +310,13 @@ const queueSessions = (
     const filters = session === undefined ? undefined : Result.getOrUndefined(filtersOf(resolved, session))
     if (session === undefined || filters === undefined) return []
     const sessionKey = addsSessionKey ? session.sessionKey : undefined
+    const total = userTotal(seen.known.totals.of(source.url), session.owner)
     const url = queue.includes("/") ? queue : queueBeside(source.url, queue)
     const attributes = sourceIn(resolved, source)?.attributes ?? {}
     const to = destination(seen, queue, url, { attributes, sessionKey })
     return ids.flatMap((one) => {
       const filter = filters.get(one)
-      return filter === undefined ? [] : [{ id, startedAt, mode, filter, queue: to }]
+      return filter === undefined ? [] : [{ id, startedAt, mode, filter, queue: to, total }]
     })
   })
 
@@ -341,7 +343,8 @@ const startForwarding = Effect.fnUntraced(function* (
         s3Metadata: undefined
       },
       main: destination(seen, table.main, mainUrl, { attributes, sessionKey: undefined }),
-      sessions: resolved === undefined ? [] : queueSessions(ground, seen, resolved, table)
+      sessions: resolved === undefined ? [] : queueSessions(ground, seen, resolved, table),
+      totals: seen.known.totals.of(url)
     })
     .pipe(Effect.provideService(MessageQueues, ground.queues), Effect.provideService(JqPrograms, ground.jq))
   // The end of the earlier forwarder is heard of.

@@ -12,6 +12,7 @@ import type { JqPrograms } from "../../ports/jq-programs.ts"
 import { callLimit, type MessageQueues } from "../../ports/message-queues.ts"
 import type { SourceQueue } from "./forward-batch.ts"
 import { type Forwarder, type ForwarderReport, makeForwarder } from "./forwarder.ts"
+import type { QueueTotals } from "./queue-totals.ts"
 import type { QueueSession } from "./split-table.ts"
 
 /** A table with all that its forwarder needs. */
@@ -20,6 +21,7 @@ export interface Forwarding {
   readonly source: SourceQueue
   readonly main: DestinationQueue
   readonly sessions: ReadonlyArray<QueueSession>
+  readonly totals: QueueTotals
 }
 
 interface Entry {
@@ -80,7 +82,7 @@ export class RunningForwarders {
       this: RunningForwarders,
       wanted: Forwarding
     ): Effect.fn.Return<boolean, never, MessageQueues | JqPrograms> {
-      const { main, sessions, source, table } = wanted
+      const { main, sessions, source, table, totals } = wanted
       const { identity } = table.source
       const running = this.#entries.get(identity)
       if (running !== undefined && !jsonEqual(running.source, source)) this.stop(identity)
@@ -93,6 +95,7 @@ export class RunningForwarders {
       const forwarder = yield* makeForwarder({
         source,
         main,
+        totals,
         report: (report) => this.#options.report(identity, report)
       }).pipe(Scope.provide(scope))
       const entry: Entry = { table, isStopping: false, stillSendsTo: new Set(), source, forwarder, scope }

@@ -8,6 +8,7 @@
 import { Context, Effect, Layer, Result } from "effect"
 import type { SplitObjects } from "../../domain/queues/chosen-configuration.ts"
 import type { PatchingSplit } from "../../domain/queues/pod-review.ts"
+import { splitSamples } from "../../domain/metrics/split-samples.ts"
 import { keptBy } from "../../domain/resources/kept-fields.ts"
 import { mirrordSplitConfigs } from "../../domain/resources/queues/mirrord-split-config.ts"
 import { mirrordWorkloadQueueRegistries } from "../../domain/resources/queues/mirrord-workload-queue-registry.ts"
@@ -17,10 +18,12 @@ import { withCapability } from "../ground/capability.ts"
 import { OwnCluster } from "../ground/own-cluster.ts"
 import { Changes } from "../kernel/change-feed.ts"
 import { Events } from "../kernel/event-recorder.ts"
+import { measure } from "../kernel/metrics.ts"
 import { readCached } from "../kernel/read-cached.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
 import { CurrentSettings } from "../kernel/setting-values.ts"
+import { measuredSplits } from "./measured-splits.ts"
 import { PodReviews } from "./pod-reviews.ts"
 import { QueueSplits, noSplits } from "./queue-splits.ts"
 import { QueueSplitting } from "./queue-splitting.ts"
@@ -81,6 +84,7 @@ export const splitLayer = Layer.effectContext(
       objects,
       sessionChanged: (session) => changes.publish({ _tag: "ChildChanged", session })
     })
+    yield* measure(() => splitSamples(measuredSplits(splits)))
     const started = Effect.forEach([configs.awaitSynced, older.awaitSynced, splits.started], (one) => one, {
       discard: true
     })

@@ -8,6 +8,7 @@
 import type { SplitSession } from "../../domain/queues/chosen-session.ts"
 import type { DestinationQueue } from "../../domain/queues/forwarded-message.ts"
 import type { MessageFilter } from "../../domain/queues/message-filter.ts"
+import type { UserTotal } from "./queue-totals.ts"
 import { Outlet } from "./outlet.ts"
 
 /** A session that wants messages of one queue. */
@@ -15,6 +16,8 @@ export interface QueueSession extends SplitSession {
   readonly filter: MessageFilter
   /** The session's own queue. */
   readonly queue: DestinationQueue
+  /** Counts the messages that are sent there. */
+  readonly total?: UserTotal
 }
 
 export interface TableSession extends QueueSession {
@@ -40,7 +43,7 @@ export const withSessions = ({ main, sessions }: SplitTable, next: ReadonlyArray
   const made: Array<TableSession> = []
   for (const session of next) {
     const known = [...sessions, ...made].find((one) => isSame(one, session))
-    made.push({ ...session, outlet: known?.outlet ?? new Outlet(session.queue) })
+    made.push({ ...session, outlet: known?.outlet ?? new Outlet(session.queue, session.total) })
   }
   return { main, sessions: made }
 }

@@ -1,7 +1,7 @@
 /**
  * Every metric of the operator: its name, its labels and its meaning. Labels are bounded by the program and by the
- * configuration: no label names a user, a session, a pod or anything else that a client chooses. Names that begin with
- * `mirrord_` are the published operator's; `process_` and `nodejs_` are those of Prometheus' own libraries.
+ * configuration: no label names a user, a session, a pod or anything else that a client chooses, but for one published
+ * metric of queues, whose users are bounded. Names that begin with `mirrord_` are the published operator's; `process_` and `nodejs_` are those of Prometheus' own libraries.
  *
  * Not here: where the values are from (app/kernel/metrics.ts), and the form in which they are read (app/metrics).
  */
@@ -37,6 +37,47 @@ export const metricCatalogue = {
     labels: [],
     help: "Seconds from the beginning of a session of CI to its end.",
     buckets: sessionBuckets
+  },
+  mirrord_read_sqs_messages_count: {
+    type: "counter",
+    labels: ["original_queue"],
+    help: "Messages that were received of a queue that is split, by its URL; those that came again count again."
+  },
+  mirrord_unmatched_sqs_messages_count: {
+    type: "counter",
+    labels: ["original_queue"],
+    help: "Messages of them that no session wanted."
+  },
+  mirrord_sqs_messages_forwarded_to_user_count: {
+    type: "counter",
+    labels: ["k8s_user", "local_username", "original_queue"],
+    help: "Messages that were sent to the sessions of a user. Of one queue 200 users are told apart."
+  },
+  braid_queue_splits: { type: "gauge", labels: ["phase"], help: "Workloads whose queues are split, by phase." },
+  braid_queue_split_sessions: {
+    type: "gauge",
+    labels: ["phase"],
+    help: "Parts of sessions in splits of queues, by phase."
+  },
+  braid_queue_calls_total: {
+    type: "counter",
+    labels: ["original_queue"],
+    help: "Calls to SQS that receive, send and delete the messages of a queue that is split."
+  },
+  braid_queue_throttles_total: {
+    type: "counter",
+    labels: ["original_queue"],
+    help: "Calls of them that SQS refused because there were too many."
+  },
+  braid_queue_failing: {
+    type: "gauge",
+    labels: ["original_queue"],
+    help: "Queues that fail now: the one that is split, and those that its messages go to."
+  },
+  braid_main_queue_messages: {
+    type: "gauge",
+    labels: ["original_queue"],
+    help: "Messages in the workload's main queue as last counted, which is rarely but at the split's end."
   },
   braid_build_info: { type: "gauge", labels: ["version"], help: "Always 1; the label is the operator's version." },
   braid_leader: { type: "gauge", labels: [], help: "1 while this replica leads and serves sessions, else 0." },

@@ -1,0 +1,34 @@
+/** What metrics say of the splits of a cluster, at the moment when they are read. */
+
+import type { MeasuredQueue, MeasuredSplits } from "../../domain/metrics/split-samples.ts"
+import type { StoredQueue } from "../../domain/queues/stored-queue.ts"
+import type { KnownSplit } from "./known-split.ts"
+import type { Splits } from "./split-controller.ts"
+
+/** Messages in the main queues of an original, as last counted; `undefined` before. */
+const inMain = ({ queues }: KnownSplit, recorded: ReadonlyArray<StoredQueue>, url: string): number | undefined => {
+  const counts = recorded.flatMap(({ name, owner, source }) => {
+    const state = owner._tag === "Main" && source.url === url ? queues.get(name) : undefined
+    return state?._tag === "Present" ? (state.counts.at(-1)?.messages ?? []) : []
+  })
+  return counts.length === 0 ? undefined : counts.reduce((sum, count) => sum + count, 0)
+}
+
+const queuesOf = (known: KnownSplit, recorded: ReadonlyArray<StoredQueue>): ReadonlyArray<MeasuredQueue> => {
+  const running = new Map(known.forwarders.all().map(([{ source }, forwarder]) => [source.url, forwarder]))
+  return known.totals.all().map(([url, totals]) => ({
+    ...totals,
+    url,
+    failing: running.get(url)?.problems().length ?? 0,
+    inMain: inMain(known, recorded, url)
+  }))
+}
+
+export const measuredSplits = (splits: Splits): MeasuredSplits => {
+  const recorded = splits.queues()
+  return {
+    splits: splits.splits().map(({ record }) => record.phase),
+    sessions: splits.sessions().map(({ wanted }) => wanted.phase ?? "starting"),
+    queues: splits.known().flatMap((known) => queuesOf(known, recorded))
+  }
+}
