@@ -9,6 +9,7 @@ import type { QueueState } from "../../domain/queues/observed-split.ts"
 import type { SplitFailure } from "../../domain/queues/split-failure.ts"
 import type { SplitPlace } from "../../domain/queues/split-place.ts"
 import type { StoredSession } from "../../domain/queues/stored-session.ts"
+import type { AuditedPart } from "./audit-splits.ts"
 import type { DrainEnd } from "./drain-session.ts"
 import type { ForwarderReport } from "./forwarder.ts"
 import { splitFailure } from "./queue-failure.ts"
@@ -43,6 +44,8 @@ export interface KnownSplit {
   readonly failures: Map<string, SplitFailure>
   readonly reported: Set<string>
   readonly totals: SplitTotals
+  /** The sessions that get messages, by their uids. */
+  readonly audited: Map<string, AuditedPart>
   /** Why sessions cannot go on, by their uids. */
   readonly problems: Map<string, { readonly code: number; readonly message: string }>
 }
@@ -120,6 +123,7 @@ export const makeKnownSplit = Effect.fnUntraced(function* (
     failures,
     reported: new Set(),
     totals: new SplitTotals(),
+    audited: new Map(),
     problems
   }
 })

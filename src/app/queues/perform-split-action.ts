@@ -40,6 +40,7 @@ import { changedMeanwhile, writeStatus } from "../kernel/mirrored-object.ts"
 import { orIf } from "../kernel/or-if.ts"
 import type { Reflector } from "../kernel/reflector.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
+import { auditBegin } from "./audit-splits.ts"
 import { filtersOf, resolvedOf, type SeenSplit } from "./observe-split.ts"
 import { splitFailure } from "./queue-failure.ts"
 import { userTotal } from "./queue-totals.ts"
@@ -394,6 +395,7 @@ const writeSessionStatus = Effect.fnUntraced(function* (
   ).pipe(orReread(ground, cache, name))
   const event = splitSessionEvent(action.status)
   if (event !== undefined) events.record(splitSessions, session, event)
+  if (action.status.phase === "ready") yield* auditBegin(seen, session)
   sessionChanged(session.session)
 })
 

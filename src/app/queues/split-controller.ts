@@ -38,6 +38,7 @@ import { orIf } from "../kernel/or-if.ts"
 import { readCached } from "../kernel/read-cached.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
+import { auditEnds } from "./audit-splits.ts"
 import { isolatePods } from "./isolate-pods.ts"
 import { forgetEnded, type KnownSplit, makeKnownSplit } from "./known-split.ts"
 import { observeSplit, resolvedOf, type SeenSplit } from "./observe-split.ts"
@@ -323,6 +324,7 @@ const reconcile = Effect.fnUntraced(function* (
   for (const cache of [state.splits, state.records, state.sessions]) yield* cache.awaitSynced
   const { lookAt, seen } = yield* look(state, key, place)
   const isolatedUntil = yield* endIsolation(state, seen)
+  yield* auditEnds(seen)
   const now = yield* Clock.currentTimeMillis
   const later = Math.min(lookAt, isolatedUntil ?? Infinity)
   if (isOver(seen)) return isolatedUntil === undefined ? yield* forget(state, key) : { after: Math.max(1, later - now) }
@@ -333,18 +335,6 @@ const reconcile = Effect.fnUntraced(function* (
     const isEarly = action._tag === "DeleteRecord" && isolatedUntil !== undefined
     return action._tag === "RequeueAt" || isEarly ? [] : [action]
   })
-  if (process.env["SPLIT_DEBUG"] !== undefined)
-    (globalThis as any).process
-      .getBuiltinModule("fs")
-      .appendFileSync(
-        "/tmp/split.out",
-        [
-          now % 10_000_000,
-          seen.stored?.record.phase,
-          JSON.stringify(plan.map((one) => one._tag)),
-          JSON.stringify([...seen.known.failures])
-        ].join(" ") + "\n"
-      )
   const results = yield* Effect.forEach(actions, (action) => performSplitAction(state.acting, seen, action), {
     concurrency: "unbounded"
   })

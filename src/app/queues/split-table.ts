@@ -8,8 +8,8 @@
 import type { SplitSession } from "../../domain/queues/chosen-session.ts"
 import type { DestinationQueue } from "../../domain/queues/forwarded-message.ts"
 import type { MessageFilter } from "../../domain/queues/message-filter.ts"
-import type { UserTotal } from "./queue-totals.ts"
 import { Outlet } from "./outlet.ts"
+import type { UserTotal } from "./queue-totals.ts"
 
 /** A session that wants messages of one queue. */
 export interface QueueSession extends SplitSession {

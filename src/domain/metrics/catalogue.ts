@@ -1,7 +1,8 @@
 /**
  * Every metric of the operator: its name, its labels and its meaning. Labels are bounded by the program and by the
  * configuration: no label names a user, a session, a pod or anything else that a client chooses, but for one published
- * metric of queues, whose users are bounded. Names that begin with `mirrord_` are the published operator's; `process_` and `nodejs_` are those of Prometheus' own libraries.
+ * metric of queues, whose users are bounded. Names that begin with `mirrord_` are the published operator's; `process_`
+ * and `nodejs_` are those of Prometheus' own libraries.
  *
  * Not here: where the values are from (app/kernel/metrics.ts), and the form in which they are read (app/metrics).
  */

@@ -56,9 +56,7 @@ const queueSamples = (queue: MeasuredQueue): ReadonlyArray<Sample> => {
     { name: "braid_queue_calls_total", labels, value: queue.calls },
     { name: "braid_queue_throttles_total", labels, value: queue.throttles },
     { name: "braid_queue_failing", labels, value: queue.failing },
-    ...(queue.inMain === undefined
-      ? []
-      : [{ name: "braid_main_queue_messages", labels, value: queue.inMain } as const])
+    ...(queue.inMain === undefined ? [] : [{ name: "braid_main_queue_messages", labels, value: queue.inMain } as const])
   ]
 }
 

@@ -59,7 +59,9 @@ export const sessionActs = [
   "branched",
   "branchUsed",
   "branchMigrated",
-  "branchDeleted"
+  "branchDeleted",
+  "queuesSplit",
+  "queuesReturned"
 ] as const satisfies ReadonlyArray<SessionAct["act"]>
 
 /** One act about a session. */
@@ -99,6 +101,11 @@ export type SessionAct =
   | (AuditedSession & { readonly act: "branchMigrated"; readonly branch: string })
   /** The operator has deleted a branch that no session used, or that failed. */
   | (AuditedSession & { readonly act: "branchDeleted"; readonly branch: string; readonly message: string })
+  /**
+   * A session gets messages of its workload's queues from now on, or no more: they are the workload's again. `queues`:
+   * the names of the workload's own.
+   */
+  | (AuditedSession & { readonly act: "queuesSplit" | "queuesReturned"; readonly queues: ReadonlyArray<string> })
 
 /** A value of a line in the log. */
 export type AuditValue = string | number | boolean | ReadonlyArray<string>
@@ -116,7 +123,7 @@ const isOfBranch = (act: SessionAct): act is BranchAct => "branch" in act
 
 /** The request behind an act; empty if it was not requested of this operator. */
 const askedOf = (act: SessionAct): Partial<Asked> => {
-  if (act.act === "copyDeleted" || isOfBranch(act)) return {}
+  if (act.act === "copyDeleted" || isOfBranch(act) || "queues" in act) return {}
   if (act.act !== "ended") return act
   return "by" in act ? act : {}
 }
@@ -134,10 +141,11 @@ const endMessageOf = (act: Extract<SessionAct, { readonly act: "ended" }>): stri
   }
 }
 
-/** The fields about a copy of a target, or about a branch. */
+/** The fields about a copy of a target, a branch or a split of queues. */
 const copyOf = (act: SessionAct): Readonly<Record<string, AuditValue>> => {
   if (act.act === "copied") return { copy: act.copy, scaleDown: act.scaleDown }
   if (isOfBranch(act)) return { branch: act.branch }
+  if ("queues" in act) return { queues: act.queues }
   return act.act === "copyDeleted" ? { copy: act.copy } : {}
 }
 
@@ -150,6 +158,8 @@ const whyOf = (act: SessionAct): string | undefined => {
     case "branched":
     case "branchUsed":
     case "branchMigrated":
+    case "queuesSplit":
+    case "queuesReturned":
       return undefined
     case "copyDeleted":
     case "branchDeleted":
