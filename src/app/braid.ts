@@ -269,6 +269,24 @@ const branches = Command.make(
   )
 )
 
+const queues = Command.make(
+  "queues",
+  {
+    ...overviewFlags,
+    namespace: optionalText("namespace", "Only this namespace; otherwise all").pipe(Flag.withAlias("n"))
+  },
+  (options) =>
+    runs(
+      () => import("./commands/overview/queues-command.ts"),
+      ({ runQueues }) => runQueues(options)
+    )
+).pipe(
+  Command.withDescription(
+    "Lists queues that are split: their workloads, phases, sessions, main queues and pods (patched/ready/all). JSON " +
+      "and YAML have the users and the filters of the sessions too."
+  )
+)
+
 const off = (name: string, description: string) =>
   Flag.Boolean(name).pipe(Flag.withDefault(false), Flag.withDescription(description))
 
@@ -349,6 +367,7 @@ const braid = Command.make("braid").pipe(
     clusters,
     sessions,
     branches,
+    queues,
     logs,
     report,
     join,

@@ -5,7 +5,7 @@
  * Not here: the rows of the table (domain/commands/overview/session-row.ts).
  */
 
-import { Clock, Effect, Result } from "effect"
+import { Clock, Effect } from "effect"
 import {
   childRow,
   parentRow,
@@ -22,10 +22,11 @@ import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluste
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import type { MultiClusterSessionInfo } from "../../../domain/resources/mirrord-operator.ts"
 import { timestamp } from "../../../domain/resources/object-meta.ts"
-import { readResource, type ResourceDescriptor } from "../../../domain/resources/resource-descriptor.ts"
+import type { ResourceDescriptor } from "../../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
 import type { KubeConfigChoice } from "../user-kube-config.ts"
 import { chosenCluster, unanswered, type Unanswered } from "./ask-cluster.ts"
+import { listObjects } from "./list-objects.ts"
 import { readOperator } from "./read-operator.ts"
 import { type Output, tell, type Told } from "./tell.ts"
 
@@ -34,26 +35,13 @@ interface Rows {
   readonly notes: ReadonlyArray<string>
 }
 
-/** The rows of one kind. A kind that the cluster does not serve has no objects. */
+/** The rows of one kind. */
 const rowsOf = <T>(
   api: KubeApi,
   kind: ResourceDescriptor<T>,
   row: (object: T) => SessionRow
 ): Effect.Effect<Rows, KubeError> =>
-  api.list(kind).pipe(
-    Effect.map(({ items }) => {
-      const read = items.map((item) => ({ item, result: readResource(kind, item) }))
-      return {
-        rows: read.flatMap(({ result }) => (Result.isSuccess(result) ? [row(result.success)] : [])),
-        notes: read.flatMap(({ item, result }) =>
-          Result.isSuccess(result) ? [] : [`${kind.kind} ${item.metadata.name} is left out: ${result.failure.message}`]
-        )
-      }
-    }),
-    Effect.catch((error) =>
-      error.reason === "NotFound" ? Effect.succeed({ rows: [], notes: [] }) : Effect.fail(error)
-    )
-  )
+  Effect.map(listObjects(api, kind), ({ notes, objects }) => ({ rows: objects.map(row), notes }))
 
 const stored = (api: KubeApi): Effect.Effect<Rows, KubeError> =>
   Effect.map(

@@ -5,7 +5,7 @@
 
 import * as Schema from "effect/Schema"
 import { anySplitting } from "../chart-switches.ts"
-import type { CustomResource } from "../custom-resource.ts"
+import { ageColumn, column, type CustomResource } from "../custom-resource.ts"
 import { eachNamed, exactlyOne, literals, nullable, text, textMap, uint16 } from "../field-schemas.ts"
 import { ObjectMeta } from "../object-meta.ts"
 import { SessionOwner, objectReference } from "../session-shapes.ts"
@@ -83,5 +83,12 @@ export const mirrordClusterSplitSessions: CustomResource<MirrordClusterSplitSess
   scope: "Cluster",
   schema: MirrordClusterSplitSession,
   description: "One session's part in a workload's queues.",
-  installedWith: anySplitting
+  installedWith: anySplitting,
+  columns: [
+    column("NAMESPACE", ".spec.namespace"),
+    column("TARGET", ".spec.target.name"),
+    column("K8S USER", ".spec.owner.k8sUsername"),
+    column("ERROR", ".status.startError.message"),
+    ageColumn
+  ]
 }
