@@ -39,6 +39,8 @@ export const partOf = (status?: MirrordClusterSplitSession["status"], at: SplitP
       modes: new Map(),
       isAutomatic: false,
       sessionKey: undefined,
+      startedAt: undefined,
+      isShared: false,
       given: undefined
     },
     owner,

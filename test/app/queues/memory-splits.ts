@@ -35,6 +35,7 @@ export class MemorySplits {
   }
 
   readonly #service: QueueSplits["Service"] = {
+    ...noSplits,
     areServed: () => true,
     check: ({ workload }) => {
       this.log.push(`check ${workload.name}`)

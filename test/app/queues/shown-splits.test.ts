@@ -38,10 +38,9 @@ const operated = Effect.fnUntraced(function* () {
     settings: { lingerSeconds: 60, isolatesPods: false, waitsForPods: true },
     queues: cluster.queues,
     jq,
-    endpoint: undefined,
-    servedAuthority: () => undefined
+    endpoint: undefined
   }
-  const ground = Context.add(yield* groundOf({ api: cluster.api }), QueueSplitting, { options })
+  const ground = Context.add(yield* groundOf({ api: cluster.api }), QueueSplitting, { options, servedAuthority: () => undefined })
   const made = yield* Layer.build(splitLayer).pipe(Effect.provideContext(ground))
   const { lookup } = Context.get(made, PodReviews)
   cluster.operator = (uid, review) => Result.getOrThrow(reviewPod(lookup(uid), review)).patch
@@ -62,6 +61,8 @@ const begin = Effect.fnUntraced(function* ({ api }: SplitCluster, session: strin
       modes: new Map(),
       isAutomatic: false,
       sessionKey: undefined,
+      startedAt: undefined,
+      isShared: false,
       given: undefined
     },
     owner,
