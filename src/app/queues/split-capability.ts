@@ -6,9 +6,9 @@
  */
 
 import { Context, Effect, Layer, Result } from "effect"
+import { splitSamples } from "../../domain/metrics/split-samples.ts"
 import type { SplitObjects } from "../../domain/queues/chosen-configuration.ts"
 import type { PatchingSplit } from "../../domain/queues/pod-review.ts"
-import { splitSamples } from "../../domain/metrics/split-samples.ts"
 import { keptBy } from "../../domain/resources/kept-fields.ts"
 import { mirrordSplitConfigs } from "../../domain/resources/queues/mirrord-split-config.ts"
 import { mirrordWorkloadQueueRegistries } from "../../domain/resources/queues/mirrord-workload-queue-registry.ts"

@@ -40,7 +40,10 @@ const operated = Effect.fnUntraced(function* () {
     jq,
     endpoint: undefined
   }
-  const ground = Context.add(yield* groundOf({ api: cluster.api }), QueueSplitting, { options, servedAuthority: () => undefined })
+  const ground = Context.add(yield* groundOf({ api: cluster.api }), QueueSplitting, {
+    options,
+    servedAuthority: () => undefined
+  })
   const made = yield* Layer.build(splitLayer).pipe(Effect.provideContext(ground))
   const { lookup } = Context.get(made, PodReviews)
   cluster.operator = (uid, review) => Result.getOrThrow(reviewPod(lookup(uid), review)).patch
