@@ -169,6 +169,7 @@ describe("answers to requests for variables", () => {
     )
 
     it("beside the branches of the session, in other variables", () => {
+      expect(withQueues(undefined, new Map())).toMatchObject({ success: undefined })
       const url = (name: string) => environmentPlan([sessionBranch({ url: variable(name) })])
       const both = withQueues(Result.getOrThrow(url("DATABASE_URL")), names)
       const environment = new EnvironmentAnswers(Result.getOrThrow(both) ?? expect.fail())
@@ -184,14 +185,6 @@ describe("answers to requests for variables", () => {
           "The variable ORDERS names a queue that is split, and is to hold the url of branch branch-1: "
         )
       })
-    })
-
-    it("or stay as they are without any", () => {
-      const plan = Result.getOrThrow(environmentPlan([]))
-      expect([undefined, plan].map((one) => withQueues(one, new Map()))).toMatchObject([
-        { success: undefined },
-        { success: plan }
-      ])
     })
   })
 

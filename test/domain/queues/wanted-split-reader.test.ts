@@ -1,5 +1,4 @@
 import * as Result from "effect/Result"
-import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { namedQueues, type SplitPlace, wantedSplit } from "../../../src/domain/queues/wanted-split-reader.ts"
 import { parseConnectQuery } from "../../../src/domain/sessions/connect-request.ts"
@@ -90,12 +89,6 @@ describe("the split that a connect asks for", () => {
   )
 
   it("has no mode but the two", () => {
-    fc.assert(
-      fc.property(fc.string(), (mode) => {
-        const found = reading({ queue_modes: { orders: mode } })
-        expect(Result.isSuccess(found)).toBe(mode === "steal" || mode === "mirror")
-      })
-    )
     expect(failureOf(reading({ ...orders, queue_modes: { orders: "Mirror" } }))).toBe(
       'The queue "orders" has the mode "Mirror" (connect parameter queue_modes): name steal or mirror.'
     )

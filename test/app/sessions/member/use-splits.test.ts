@@ -14,7 +14,7 @@ import { it } from "../../../support/effect-it.ts"
 import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../../support/memory-session.ts"
 import { type MemoryCluster, openConnection } from "../../../support/memory-world.ts"
 import { certificateOf } from "../../../support/user-certificate.ts"
-import { memoryBranches, readyBranch, withBranches } from "../../branches/memory-branches.ts"
+import { memoryBranches, withBranches } from "../../branches/memory-branches.ts"
 import { client } from "../../policies/policed.ts"
 import { MemorySplits } from "../../queues/memory-splits.ts"
 
@@ -28,9 +28,6 @@ const asking = (
 
 const name = "00000000000000ff"
 const sessionsOf = ({ api }: MemoryCluster) => api.peekAll(mirrordClusterSessions)
-const conditionOf = ({ api }: MemoryCluster, session = name) =>
-  (api.peek(mirrordClusterSessions, session) as { status?: { conditions?: ReadonlyArray<object> } } | undefined)?.status
-    ?.conditions?.[0]
 const everything: ClientMessage = {
   _tag: "GetEnvVarsRequest",
   value: { envVarsFilter: new Set(), envVarsSelect: new Set(["*"]) }
@@ -46,7 +43,7 @@ const sentence = "The session failed in cluster this cluster: The original queue
 /** A member that splits queues, and a user of it. */
 const single = Effect.fnUntraced(function* () {
   const splits = new MemorySplits()
-  const capabilities = withBranches("a", memoryBranches(readyBranch("ann")), splits.layer("a"))
+  const capabilities = withBranches("a", memoryBranches(), splits.layer("a"))
   const { world } = yield* startWorld({}, { capabilities })
   const cluster = memberOf(world, "a")
   cluster.variables.set("ORDERS", "orders")
@@ -73,7 +70,6 @@ describe("a session that splits queues", () => {
     assert.deepInclude(splits.orders.get(name), wish)
     for (let seconds = 0; seconds < 170; seconds += 10) yield* pass("10 seconds")
     assert.deepStrictEqual(cluster.agentPods, [])
-    assert.deepInclude(conditionOf(cluster), { reason: "Starting", message: "The pods get other queues." })
     assert.isUndefined(connect.pollUnsafe())
     splits.become(met)
     yield* pass("1 second")
@@ -151,18 +147,7 @@ describe("a session that splits queues", () => {
     assert.isUndefined(connect.pollUnsafe())
     yield* pass("20 seconds")
     assert.include(refusedWith(yield* Fiber.join(connect)).message, "was not ready within 180 s")
-  })
-
-  it.effect("is refused for a variable that a branch changes as well", function* () {
-    const { certificate, cluster, splits } = yield* single()
-    splits.become(met)
-    splits.variables.set("DATABASE_URL", "tmp")
-    const both = asking(certificate, { ...named, pg_branch_names: '["ann"]' })
-    const refused = refusedWith(yield* Effect.scoped(connectTo(cluster, both)))
-    assert.strictEqual(refused.code, 400)
-    assert.include(refused.message, "The variable DATABASE_URL names a queue that is split")
-    splits.variables.delete("DATABASE_URL")
-    opened(yield* connectTo(cluster, both))
+    assert.strictEqual(patienceOf(300, { params: Result.getOrThrow(parseConnectQuery(wanted.query)) }), 300)
   })
 
   it.effect("by `mirrord up` is one without splits where there is no queue, and stays so", function* () {
@@ -196,18 +181,6 @@ describe("a connect", () => {
     assert.deepStrictEqual(sessionsOf(cluster), [])
     assert.notInclude(splits.log, `order ${name}`)
   })
-
-  it("waits long enough for a restart of pods, and longer if sessions do", () => {
-    const secs = [named, automatic, { kafka_splits: named.sqs_splits }].map((params) => {
-      const query = Result.getOrThrow(parseConnectQuery(new URLSearchParams(params).toString()))
-      return [60, 300].map((usual) => patienceOf(usual, { params: query }))
-    })
-    assert.deepStrictEqual(secs, [
-      [180, 300],
-      [180, 300],
-      [60, 300]
-    ])
-  })
 })
 
 describe("a session over many clusters", () => {
@@ -230,8 +203,8 @@ describe("a session over many clusters", () => {
     return { connect, splits, wanted, world }
   })
 
-  it.effect("waits for the queues of its default cluster, and has their names", function* () {
-    const { connect, splits } = yield* fleet()
+  it.effect("waits for the queues of its default cluster and has their names, or hears why not", function* () {
+    const { connect, splits, wanted, world } = yield* fleet()
     assert.deepStrictEqual(splits.log.slice(0, 2), ["check myapp", `order ${child}`])
     assert.deepInclude(splits.orders.get(child), { given: undefined })
     assert.isUndefined(connect.pollUnsafe())
@@ -241,6 +214,12 @@ describe("a session over many clusters", () => {
     const { got, say } = yield* client(opened(yield* Fiber.join(connect)))
     yield* say(everything)
     assert.deepStrictEqual(ordersIn(got), ["tmp-orders"])
+    splits.log.length = 0
+    splits.isThere = badRequest("No MirrordSplitConfig is for it.")
+    const { code, message } = refusedWith(yield* connectTo(world.primary, wanted))
+    assert.strictEqual(code, 400)
+    assert.include(message, "No MirrordSplitConfig is for it.")
+    assert.notInclude(splits.log, `order ${child}`)
   })
 
   it.effect("gives its other clusters the queues of the default one, of which there are none yet", function* () {
@@ -256,19 +235,5 @@ describe("a session over many clusters", () => {
     const { code, message } = refusedWith(yield* Fiber.join(connect))
     assert.strictEqual(code, 410)
     assert.include(message, `The session cannot go on: ${sentence}`)
-  })
-
-  it.effect("is refused if they cannot be split, without an order", function* () {
-    const { connect, splits, wanted, world } = yield* fleet()
-    splits.become(met)
-    yield* pass("1 second")
-    yield* pass("1 second")
-    opened(yield* Fiber.join(connect))
-    splits.log.length = 0
-    splits.isThere = badRequest("No MirrordSplitConfig is for it.")
-    const { code, message } = refusedWith(yield* connectTo(world.primary, wanted))
-    assert.strictEqual(code, 400)
-    assert.include(message, "No MirrordSplitConfig is for it.")
-    assert.notInclude(splits.log, `order ${child}`)
   })
 })
