@@ -4,7 +4,7 @@
  * Not here: preconditions of a write (object-meta.ts).
  */
 
-import { isObject, jsonEqual } from "../json.ts"
+import { isObject, jsonEqual, type JsonObject } from "../json.ts"
 
 /** A JSON merge patch (RFC 7396): `null` removes a key, objects are merged, everything else replaces. */
 export interface MergePatch {
@@ -29,3 +29,20 @@ export const mergePatch = (from: object, to: object): MergePatch | undefined => 
   )
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
+
+const plainValue = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(plainValue)
+  if (isObject(value)) return plain(value)
+  return Number.isInteger(value) ? Math.min(Number(value), Number.MAX_SAFE_INTEGER) : value
+}
+
+/**
+ * An object as it means the same in two clusters: a field that is null is left out, because merge patches cannot set
+ * it, and no integer is larger than one that JavaScript holds exactly: a client may ask for any TTL.
+ */
+export const plain = (object: Readonly<JsonObject> | null | undefined): JsonObject =>
+  Object.fromEntries(
+    Object.entries(object ?? {}).flatMap(([key, value]) =>
+      value === null || value === undefined ? [] : [[key, plainValue(value)]]
+    )
+  )

@@ -5,6 +5,9 @@
  * Not here: calls about it (app/kernel/mirrored-object.ts).
  */
 
+/** Label of objects for the primary's own cluster alone: with the value `true` they have no copy elsewhere. */
+export const skipLabel = "operator.metalbear.co/skip-mc-sync"
+
 /** By its marks: the object that wants it, an earlier one of ours that is gone, or another user or primary. */
 export type MirrorOwner = "This" | "Earlier" | "Other"
 

@@ -12,41 +12,23 @@ import { type ClusterName, clusterSlug } from "../../../domain/fleet/cluster-nam
 import { roleOf } from "../../../domain/fleet/roles.ts"
 import { branchNames } from "../../../domain/sessions/connect-request.ts"
 import { sessionIdHex } from "../../../domain/sessions/session-id.ts"
-import type { KubeApi } from "../../../ports/kube-api.ts"
 import { type Capability, withCapability } from "../../ground/capability.ts"
 import { FleetView } from "../../ground/fleet-view.ts"
 import { OwnCluster } from "../../ground/own-cluster.ts"
 import { Sessions } from "../../ground/sessions.ts"
-import { clusterUid } from "../../kernel/cluster-uid.ts"
+import { knownClusterUid } from "../../kernel/cluster-uid.ts"
 import { Events } from "../../kernel/event-recorder.ts"
 import { countHolding } from "../../kernel/holdings.ts"
-import { LogOnce } from "../../kernel/log-once.ts"
-import { logWarning } from "../../kernel/log.ts"
 import type { Reflector } from "../../kernel/reflector.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { BranchPlaces } from "../branch-places.ts"
 import { BranchedEngines, Branches } from "../branches.ts"
 import { branchRefusal, onceRead, onceUsable } from "../session-branch-refusal.ts"
-import { keepEngaged } from "./engaged-clusters.ts"
+import { keepBranchesKnown } from "./engaged-clusters.ts"
 import { awaitCopy, usableOrder } from "./ordered-branches.ts"
 import { begunOrigins, makeOriginController } from "./origin-controller.ts"
 import { sendCredentials } from "./send-credentials.ts"
 import type { SyncState } from "./sync-state.ts"
-
-/** Pause before this cluster's identity is asked for again. */
-const askAgain = "10 seconds"
-
-/** The identity of this cluster. Without it the copies of other primaries could not be told from ours. */
-const ownUid = (api: KubeApi, log = new LogOnce()): Effect.Effect<string> =>
-  clusterUid(api).pipe(
-    Effect.flatMap((uid) => (uid === undefined ? Effect.fail({ message: "it cannot be read" }) : Effect.succeed(uid))),
-    Effect.catch(({ message }) =>
-      log.tell(message, logWarning("branches wait for the identity of this cluster", { problem: message })).pipe(
-        Effect.andThen(Effect.sleep(askAgain)),
-        Effect.andThen(() => ownUid(api, log))
-      )
-    )
-  )
 
 /**
  * Refuses branches that a new session could not use, before anything is made for it, and has the others kept. The
@@ -94,7 +76,7 @@ const keepOrders = Effect.fnUntraced(function* (
   const events = yield* Events
   let looks: ReadonlyArray<() => void> = []
   const start = Effect.gen(function* () {
-    const uid = yield* ownUid(api)
+    const uid = yield* knownClusterUid(api, "branches wait for the identity of this cluster")
     let states: ReadonlyArray<SyncState> = []
     const places = new BranchPlaces(bounds, () => states.flatMap(begunOrigins))
     yield* countHolding("places of ordered branches", () => places.size)
@@ -109,7 +91,7 @@ const keepOrders = Effect.fnUntraced(function* (
     states = yield* Effect.forEach(watchedOrders(settings, sha256Hex), (resource) =>
       makeOriginController({ ...options, resource })
     )
-    looks = yield* Effect.forEach(states, keepEngaged)
+    looks = yield* Effect.forEach(states, keepBranchesKnown)
     yield* Deferred.succeed(known, states)
   })
   yield* Effect.forkScoped(Effect.andThen(start, Effect.never))

@@ -9,7 +9,7 @@ import * as Result from "effect/Result"
 import { quoted } from "../../clean-text.ts"
 import { isDnsLabel } from "../../fleet/cluster-name.ts"
 import { asNumber, asObject, asObjects, asString, at, isObject, jsonEqual, type JsonObject, omit } from "../../json.ts"
-import { type MergePatch, mergePatch } from "../../resources/merge-patch.ts"
+import { type MergePatch, mergePatch, plain } from "../../resources/merge-patch.ts"
 import { type ObjectMeta, timestamp } from "../../resources/object-meta.ts"
 import { apiVersionOf } from "../../resources/resource-descriptor.ts"
 import { targetNamespaceAnnotation } from "../branch-admission.ts"
@@ -21,7 +21,6 @@ import {
   originLabel,
   originOf,
   phaseOf,
-  plain,
   type SyncedBranch,
   type SyncedKind
 } from "./synced-branch.ts"

@@ -9,8 +9,8 @@ import * as Result from "effect/Result"
 import type { ClusterName } from "../../fleet/cluster-name.ts"
 import { asString, at, type JsonObject } from "../../json.ts"
 import { branchEngines } from "../../resources/chart-switches.ts"
-import { mergePatch, type MergePatch } from "../../resources/merge-patch.ts"
-import { type MirrorOwner, mirrorNeed } from "../../resources/mirrored-object.ts"
+import { mergePatch, type MergePatch, plain } from "../../resources/merge-patch.ts"
+import { type MirrorOwner, mirrorNeed, skipLabel } from "../../resources/mirrored-object.ts"
 import { isBeingDeleted, type Precondition, preconditionOf } from "../../resources/object-meta.ts"
 import { failedStatus, failureStays } from "../branch-plan.ts"
 import { engines } from "../engines.ts"
@@ -29,7 +29,6 @@ import {
   type CopyReference,
   originOf,
   phaseOf,
-  plain,
   type SyncedBranch,
   syncedBranches,
   type SyncedKind
@@ -95,9 +94,6 @@ export type OriginAction =
 
 /** How often an origin checks whether its cluster can be read meanwhile. */
 const lookAgain = 1_000
-
-/** Label of branches that clients make for the primary's own cluster. */
-export const skipLabel = "operator.metalbear.co/skip-mc-sync"
 
 const isSkipped = ({ metadata: { labels } }: SyncedBranch): boolean => labels?.[skipLabel] === "true"
 

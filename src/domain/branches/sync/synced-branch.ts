@@ -8,7 +8,7 @@
 
 import * as Schema from "effect/Schema"
 import { type ClusterName, clusterName } from "../../fleet/cluster-name.ts"
-import { asString, at, isObject, type JsonObject } from "../../json.ts"
+import { asString, at } from "../../json.ts"
 import { branchDatabases } from "../../resources/branches/branch-database.ts"
 import { keptBy } from "../../resources/kept-fields.ts"
 import type { MirrorOwner } from "../../resources/mirrored-object.ts"
@@ -61,23 +61,6 @@ export const copyOf = ({ status }: Pick<SyncedBranch, "status">): CopyReference 
 }
 
 export const phaseOf = ({ status }: Pick<SyncedBranch, "status">): string | undefined => asString(at(status, "phase"))
-
-const plainValue = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(plainValue)
-  if (isObject(value)) return plain(value)
-  return Number.isInteger(value) ? Math.min(Number(value), Number.MAX_SAFE_INTEGER) : value
-}
-
-/**
- * An object as it means the same in both clusters: a field that is null is left out, because merge patches cannot set
- * it, and no integer is larger than one that JavaScript holds exactly: a client may ask for any TTL.
- */
-export const plain = (object: Readonly<JsonObject> | null | undefined): JsonObject =>
-  Object.fromEntries(
-    Object.entries(object ?? {}).flatMap(([key, value]) =>
-      value === null || value === undefined ? [] : [[key, plainValue(value)]]
-    )
-  )
 
 /** Annotations by which a copy names its origin. */
 export const originAnnotations = {
