@@ -101,6 +101,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
   "src/app/sessions/member": inApp("kernel", "api", "ground", "branches", "queues", "relay", "sessions"),
   "src/app/copies": inApp("kernel", "api", "ground"),
   "src/app/queues": inApp("kernel", "api", "ground"),
+  "src/app/queues/sync": inApp("kernel", "api", "ground", "queues"),
   "src/app/branches/sync": inApp("kernel", "api", "ground", "branches"),
   "src/app/metrics": inApp("kernel", "api"),
   "src/app/operator": inApp(
@@ -117,7 +118,8 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
     "sessions/**",
     "copies",
     "queues",
-    "branches/sync"
+    "branches/sync",
+    "queues/sync"
   ),
   "src/app/commands": inApp(
     "kernel",
@@ -197,6 +199,7 @@ export const holds = /** @type {Readonly<Record<string, string>>} */ ({
   "src/app/sessions/member": "children and sessions of one cluster, their agents and links",
   "src/app/copies": "makes and ends copies of targets; on a primary orders them from its clusters",
   "src/app/queues": "forwards the messages of split queues to sessions and workloads, and hands back what is left",
+  "src/app/queues/sync": "configurations of queue splits, which a primary keeps the same in its members",
   "src/app/branches/sync": "branches that a primary has made in its default cluster",
   "src/app/metrics": "the port of metrics",
   "src/app/operator": "puts the list of capabilities together: settings, replicas",

@@ -12,7 +12,8 @@ export const shortKinds = {
   MirrordCluster: "cluster",
   BranchDatabase: "branch",
   MirrordClusterSplitSession: "split session",
-  workload: "workload"
+  workload: "workload",
+  "split configuration": "split configuration"
 } as const
 
 export const events: Page = {
@@ -22,7 +23,8 @@ export const events: Page = {
   body: [
     "The Events that operators record, by the object for which `kubectl describe` shows them: a session over many " +
       "clusters (parent), its part in one cluster or a session of one cluster (child), the operator, a cluster of a " +
-      "primary, a branch of a database, a session's part in a split of queues (split session), the workload of a split.",
+      "primary, a branch of a database, a configuration of queue splits on a primary, a session's part in a split of " +
+      "queues (split session), the workload of a split.",
     table(
       ["Event", "type", "on", "when"],
       Object.entries(eventCatalogue).map(([reason, { on, type, when }]) => [code(reason), type, shortKinds[on], when])

@@ -19,6 +19,7 @@ interface Entry {
     | "BranchDatabase"
     | "MirrordClusterSplitSession"
     | "workload"
+    | "split configuration"
   /** When the Event is recorded; for docs/reference/events.md. */
   readonly when: string
 }
@@ -156,6 +157,11 @@ export const eventCatalogue = {
     type: "Warning",
     on: branch,
     when: "the migrations that a branch in use asks for have failed; a new branch fails with them"
+  },
+  ConfigurationNotCopied: {
+    type: "Warning",
+    on: "split configuration",
+    when: "a member does not take the copy of a configuration of queue splits, or has one of its own under the name"
   },
   BranchExpired: { type: "Normal", on: branch, when: "no session has used the branch for its time, and it is deleted" },
   QueuesSplit: { type: "Normal", on: split, when: "the session gets its messages of the workload's queues" },

@@ -22,6 +22,7 @@ import { policyRights } from "../../policies/rights.ts"
 import { tlsRights } from "../../policies/tls/rights.ts"
 import { queueRights } from "../../queues/rights.ts"
 import { queueSettings } from "../../queues/settings.ts"
+import { configurationSyncRights } from "../../queues/sync-rights.ts"
 import type { BranchEngine } from "../../resources/chart-switches.ts"
 import { clientKindRights } from "../../resources/rights.ts"
 import { serverRights } from "../../server/rights.ts"
@@ -41,6 +42,7 @@ const cards: ReadonlyArray<RightCard> = [
   branchRights,
   orderedBranchRights,
   queueRights,
+  configurationSyncRights,
   credentialRights,
   shardingRights,
   clientKindRights,

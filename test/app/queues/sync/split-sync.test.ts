@@ -1,0 +1,355 @@
+/** Configurations of queue splits of a primary in its members `a` and `b`, which come and go. */
+
+import { assert, describe } from "@effect/vitest"
+import { Context, Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Capabilities } from "../../../../src/app/ground/capability.ts"
+import { FleetView } from "../../../../src/app/ground/fleet-view.ts"
+import { SplitSync, splitSyncLayer } from "../../../../src/app/queues/sync/split-sync-capability.ts"
+import { events } from "../../../../src/domain/events/event-object.ts"
+import { clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
+import { at } from "../../../../src/domain/json.ts"
+import { syncedConfigurationKinds } from "../../../../src/domain/queues/configuration-sync-plan.ts"
+import { namespaces } from "../../../../src/domain/resources/core-kinds.ts"
+import { mirrordPropertyLists } from "../../../../src/domain/resources/queues/mirrord-property-list.ts"
+import { mirrordSplitConfigs } from "../../../../src/domain/resources/queues/mirrord-split-config.ts"
+import { KubeError } from "../../../../src/ports/kube-api.ts"
+import { pass } from "../../../support/connect-request.ts"
+import { it } from "../../../support/effect-it.ts"
+import { configurationOf } from "../../../support/fleet.ts"
+import { groundOf } from "../../../support/ground.ts"
+import { MemoryKubeApi, type MemoryCall } from "../../../support/memory-kube-api.ts"
+
+const place = ["orders", "shop"] as const
+const [name, namespace] = place
+const spec = {
+  targetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "app" },
+  queues: [{ id: "q", kind: "sqs" }]
+}
+const changed = {
+  queues: [
+    { id: "q", kind: "sqs" },
+    { id: "r", kind: "sqs" }
+  ]
+}
+const skip = { "operator.metalbear.co/skip-mc-sync": "true" }
+
+class Fleet {
+  readonly members = new Map(["a", "b"].map((cluster) => [cluster, { api: new MemoryKubeApi(cluster), lost: false }]))
+  readonly logged: Array<string> = []
+  readonly a = this.member("a").api
+  readonly b = this.member("b").api
+
+  readonly primary: MemoryKubeApi
+
+  constructor(primary: MemoryKubeApi) {
+    this.primary = primary
+    primary.write(namespaces, "kube-system", {})
+  }
+
+  member(cluster: string) {
+    const found = this.members.get(cluster)
+    if (found === undefined) throw new Error(`no cluster ${cluster}`)
+    return found
+  }
+
+  write(change: object = {}, api = this.primary): Effect.Effect<void> {
+    api.write(mirrordSplitConfigs, name, { spec, ...change }, namespace)
+    return pass("1 second")
+  }
+
+  erase(api = this.primary): Effect.Effect<void> {
+    api.erase(mirrordSplitConfigs, ...place)
+    return pass("1 second")
+  }
+
+  specIn(api: MemoryKubeApi): unknown {
+    return api.peek(mirrordSplitConfigs, ...place)?.["spec"]
+  }
+
+  writes(api: MemoryKubeApi): ReadonlyArray<string> {
+    return api.calls.flatMap(({ verb }) => (["get", "list", "watch"].includes(verb) ? [] : [verb]))
+  }
+
+  told(): ReadonlyArray<unknown> {
+    return this.primary.peekAll(events).map(({ message }) => message)
+  }
+
+  readonly start = (isOn = true) =>
+    Effect.gen({ self: this }, function* () {
+      const scope = yield* Scope.make()
+      yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
+      const ground = (yield* groundOf({ api: this.primary, fleet: configurationOf(["a", "b"]) }).pipe(
+        Scope.provide(scope)
+      )).pipe(
+        Context.add(FleetView, {
+          objects: () => [],
+          clusters: () =>
+            [...this.members].map(([cluster, { api, lost }]) => ({
+              name: clusterName(cluster),
+              isDefault: cluster === "a",
+              api: () => api,
+              lost: () => (lost ? "no answer" : undefined)
+            }))
+        })
+      )
+      const json = Logger.map(Logger.formatJson, (line) => void this.logged.push(line))
+      const made = yield* Effect.provideContext(Layer.build(splitSyncLayer(isOn)), ground).pipe(
+        Scope.provide(scope),
+        Effect.provide(Logger.layer([json]))
+      )
+      yield* pass("1 second")
+      const hear = Context.get(made, Capabilities)[0]?.hear
+      const problem = Context.get(made, SplitSync).configurationProblem
+      return {
+        end: Scope.close(scope, Exit.void),
+        problem: (cluster: string) => problem(clusterName(cluster), namespace),
+        changed: (cluster: string) => {
+          hear?.({ _tag: "ClusterChanged", cluster: clusterName(cluster) })
+          return pass("1 second")
+        }
+      }
+    })
+
+  readonly reach = (cluster: string, reachable: boolean) => {
+    this.member(cluster).lost = !reachable
+    this.member(cluster).api.setReachable(reachable)
+  }
+}
+
+const begin = Effect.gen(function* () {
+  const fleet = new Fleet(new MemoryKubeApi("primary"))
+  yield* fleet.write()
+  return { fleet, ...(yield* fleet.start()) }
+})
+
+const failing = (verb: MemoryCall["verb"], reason: KubeError["reason"], code: number) => (call: MemoryCall) =>
+  call.verb === verb && call.plural === mirrordSplitConfigs.plural
+    ? Effect.fail(new KubeError({ cluster: "a", operation: verb, reason, code, detail: "no such thing" }))
+    : Effect.void
+
+describe("a configuration of queue splits on a primary", () => {
+  it.effect("is copied to all members with marks of ours and no labels of its own cluster", function* () {
+    const fleet = new Fleet(new MemoryKubeApi("primary"))
+    const labels = { "argocd.argoproj.io/instance": "shop" }
+    for (const kind of syncedConfigurationKinds)
+      fleet.primary.write(
+        kind,
+        name,
+        { metadata: { labels }, spec: { one: { two: null, three: 3 } }, status: {} },
+        namespace
+      )
+    const { problem } = yield* fleet.start()
+    for (const { api } of fleet.members.values())
+      for (const kind of syncedConfigurationKinds) {
+        const copy = api.peek(kind, ...place)
+        assert.deepStrictEqual(copy?.["spec"], { one: { three: 3 } })
+        assert.isUndefined(copy?.["status"])
+        assert.deepStrictEqual(copy?.metadata.labels, {
+          "operator.metalbear.co/owner": "mirrord-operator",
+          "operator.metalbear.co/split-origin-cluster-uid": "primary-uid-1"
+        })
+        assert.match(JSON.stringify(copy?.metadata.annotations), /split-origin-version":"primary-uid-\d+\/1"/u)
+      }
+    assert.deepStrictEqual([problem("a"), problem("primary")], [undefined, undefined])
+  })
+
+  it.effect("changes, is left out, comes back and goes in all members, and nothing is written at rest", function* () {
+    const { fleet, problem } = yield* begin
+    fleet.primary.write(mirrordSplitConfigs, name, { spec: changed }, namespace)
+    assert.isUndefined(problem("a"))
+    yield* pass("1 second")
+    assert.deepStrictEqual(fleet.specIn(fleet.b), { ...spec, ...changed })
+    yield* fleet.write({ metadata: { labels: skip } })
+    assert.isUndefined(fleet.specIn(fleet.a))
+    yield* fleet.write({ metadata: { labels: null } })
+    assert.deepStrictEqual(fleet.specIn(fleet.a), spec)
+    yield* pass("10 minutes")
+    yield* fleet.erase()
+    assert.deepStrictEqual([fleet.specIn(fleet.a), fleet.specIn(fleet.b)], [undefined, undefined])
+    assert.deepStrictEqual(fleet.writes(fleet.a), ["create", "patch", "delete", "create", "delete"])
+    assert.deepStrictEqual(fleet.logged, [])
+  })
+
+  it.effect.each([
+    {
+      what: "edited",
+      act: (api: MemoryKubeApi) => api.write(mirrordSplitConfigs, name, { spec: { ttl: 7 } }, namespace)
+    },
+    { what: "deleted", act: (api: MemoryKubeApi) => api.erase(mirrordSplitConfigs, ...place) }
+  ])("has a copy that a person has $what made right", function* ({ act }) {
+    const { fleet } = yield* begin
+    act(fleet.a)
+    yield* pass("1 second")
+    assert.deepStrictEqual(fleet.specIn(fleet.a), spec)
+  })
+
+  it.effect("leaves a value alone that the member's API server adds", function* () {
+    const fleet = new Fleet(new MemoryKubeApi("primary"))
+    yield* fleet.write()
+    const { create, mergePatch } = fleet.a
+    const withDefault = (body: object) => ({ ...body, spec: { ...(at(body, "spec") as object), ttl: 7 } })
+    Object.assign(fleet.a, {
+      create: (...[ref, body, where]: Parameters<typeof create>) => create(ref, withDefault(body), where),
+      mergePatch: (...[ref, one, body, where]: Parameters<typeof mergePatch>) =>
+        mergePatch(ref, one, withDefault(body), where)
+    })
+    const { end } = yield* fleet.start()
+    yield* pass("1 minute")
+    assert.deepStrictEqual(fleet.writes(fleet.a), ["create"])
+    yield* end
+    // A new leader does not know of it, and tries once.
+    const { problem } = yield* fleet.start()
+    yield* pass("1 minute")
+    assert.deepStrictEqual(fleet.writes(fleet.a), ["create", "patch"])
+    assert.isUndefined(problem("a"))
+  })
+
+  it.effect("is not written without end where another writer changes each copy", function* () {
+    const fleet = new Fleet(new MemoryKubeApi("primary"))
+    yield* fleet.write()
+    fleet.a.after = ({ verb }) =>
+      Effect.sync(() => {
+        if (verb === "create" || verb === "patch")
+          fleet.a.write(mirrordSplitConfigs, name, { spec: { ttl: 7 } }, namespace)
+      })
+    yield* fleet.start()
+    for (let i = 0; i < 10; i++) yield* pass("1 second")
+    assert.isAtMost(fleet.writes(fleet.a).length, 12)
+  })
+
+  it.effect(
+    "never touches an object of the member's own, says so once, and takes its place when it goes",
+    function* () {
+      const fleet = new Fleet(new MemoryKubeApi("primary"))
+      const own = { queues: [] }
+      fleet.a.write(mirrordSplitConfigs, name, { spec: own }, namespace)
+      yield* fleet.write()
+      const { changed: clusterChanged, problem } = yield* fleet.start()
+      yield* clusterChanged("a")
+      yield* fleet.write({ spec: changed })
+      assert.deepStrictEqual(fleet.specIn(fleet.a), own)
+      assert.isUndefined(problem("a"))
+      assert.lengthOf(fleet.logged, 1)
+      assert.deepStrictEqual(fleet.told(), [
+        "Cluster a has a MirrordSplitConfig of this name of its own, which counts there: delete that one, or give this " +
+          'one the label operator.metalbear.co/skip-mc-sync: "true".'
+      ])
+      yield* fleet.erase()
+      assert.deepStrictEqual(fleet.specIn(fleet.a), own)
+      yield* fleet.write()
+      yield* fleet.erase(fleet.a)
+      assert.deepStrictEqual(fleet.specIn(fleet.a), spec)
+      assert.deepStrictEqual(fleet.writes(fleet.a), ["create"])
+    }
+  )
+
+  it.effect("reaches a member when it is back, and goes there if it was deleted meanwhile", function* () {
+    const { changed: clusterChanged, end, fleet, problem } = yield* begin
+    fleet.primary.write(mirrordPropertyLists, "gone", { spec: {} }, namespace)
+    yield* pass("1 second")
+    fleet.reach("a", false)
+    yield* clusterChanged("a")
+    fleet.primary.erase(mirrordPropertyLists, "gone", namespace)
+    yield* fleet.write({ spec: changed })
+    yield* pass("30 seconds")
+    assert.isDefined(fleet.a.peek(mirrordPropertyLists, "gone", namespace))
+    assert.strictEqual(
+      problem("a"),
+      "configuration not yet on cluster a: its mirrordsplitconfigs are not known: no answer."
+    )
+    assert.isUndefined(problem("b"))
+    assert.notMatch(fleet.logged.join(), /reconcile failed/u)
+    // A new leader knows of the deletion by the copy's mark alone.
+    yield* end
+    const next = yield* fleet.start()
+    fleet.reach("a", true)
+    yield* next.changed("a")
+    yield* pass("10 seconds")
+    assert.deepStrictEqual(fleet.specIn(fleet.a), { ...spec, ...changed })
+    assert.isUndefined(fleet.a.peek(mirrordPropertyLists, "gone", namespace))
+    assert.isUndefined(next.problem("a"))
+  })
+
+  it.effect("waits for a namespace, and is looked at again after 5 minutes, and when sessions ask", function* () {
+    const fleet = new Fleet(new MemoryKubeApi("primary"))
+    fleet.a.before = failing("create", "NotFound", 404)
+    yield* fleet.write()
+    const { problem } = yield* fleet.start()
+    const why = "Cluster a has no namespace shop: create it there, or take the sessions' targets elsewhere."
+    yield* pass("10 seconds")
+    assert.deepStrictEqual(fleet.writes(fleet.a), ["create"])
+    assert.strictEqual(problem("a"), `configuration not yet on cluster a: ${why}`)
+    yield* pass("1 second")
+    problem("a")
+    yield* pass("1 second")
+    assert.deepStrictEqual(fleet.writes(fleet.a), ["create", "create"])
+    assert.deepStrictEqual(fleet.told(), [why])
+    fleet.a.before = () => Effect.void
+    yield* pass("290 seconds")
+    assert.isUndefined(fleet.specIn(fleet.a))
+    yield* pass("20 seconds")
+    assert.deepStrictEqual(fleet.specIn(fleet.a), spec)
+    assert.lengthOf(fleet.logged, 1)
+  })
+
+  it.effect(
+    "stays in members while the primary's own list fails, and once more is looked for before a delete",
+    function* () {
+      const { end, fleet } = yield* begin
+      yield* end
+      fleet.primary.before = failing("list", "Other", 500)
+      const next = yield* fleet.start()
+      yield* pass("20 seconds")
+      assert.deepStrictEqual(fleet.specIn(fleet.a), spec)
+      yield* next.end
+      // A list without the object, as of a server that is behind.
+      const { list } = fleet.primary
+      const behind = Object.assign(fleet.primary, {
+        list: () => Effect.succeed({ items: [], resourceVersion: "999" }),
+        before: () => Effect.void
+      })
+      yield* fleet.start()
+      yield* pass("5 seconds")
+      assert.deepStrictEqual(fleet.specIn(fleet.a), spec)
+      Object.assign(behind, { list })
+    }
+  )
+
+  it.effect("leaves no copy in a cluster that leaves the fleet", function* () {
+    const { changed: clusterChanged, fleet } = yield* begin
+    fleet.a.write(mirrordSplitConfigs, "own", { spec }, namespace)
+    yield* pass("1 second")
+    const { api } = fleet.member("a")
+    fleet.members.delete("a")
+    yield* clusterChanged("a")
+    assert.deepStrictEqual(
+      api.peekAll(mirrordSplitConfigs).map((one) => one.metadata.name),
+      ["own"]
+    )
+    assert.deepStrictEqual(fleet.specIn(fleet.b), spec)
+  })
+
+  it.effect("of one primary is no copy of another's on the same member", function* () {
+    const { fleet: first } = yield* begin
+    // Their UIDs differ.
+    const second = new Fleet(new MemoryKubeApi("second"))
+    second.member("a").api = first.a
+    yield* second.write({ spec: changed })
+    yield* second.start()
+    assert.deepStrictEqual(first.specIn(first.a), spec)
+    assert.lengthOf(second.told(), 1)
+    yield* second.erase()
+    assert.deepStrictEqual(first.specIn(first.a), spec)
+    yield* second.write({ spec: changed })
+    yield* first.erase()
+    assert.deepStrictEqual(first.specIn(first.a), changed)
+    assert.match(JSON.stringify(at(first.a.peek(mirrordSplitConfigs, ...place), "metadata", "labels")), /second-uid/u)
+  })
+
+  it.effect("is nowhere else while queues are not split", function* () {
+    const fleet = new Fleet(new MemoryKubeApi("primary"))
+    yield* fleet.write()
+    const { problem } = yield* fleet.start(false)
+    assert.deepStrictEqual([fleet.a.calls, problem("a")], [[], undefined])
+  })
+})
