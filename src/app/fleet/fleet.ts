@@ -67,6 +67,8 @@ export interface FleetEvents extends ConnectionEvents {
   readonly joined: (cluster: FleetCluster) => void
   /** A cluster is not in the fleet any more. The last event of the cluster. */
   readonly left: (cluster: ClusterName) => void
+  /** Runs after that, before the cluster's connection is closed. */
+  readonly leaving?: (cluster: ClusterName) => Effect.Effect<void>
 }
 
 export interface FleetOptions {
@@ -222,8 +224,11 @@ const leave = (fleet: FleetState, cluster: ClusterName): Effect.Effect<void> =>
     rememberRefusal(fleet, left)
     closeInbox(fleet.credentials, namesOf(fleet, left.connection.cluster))
     // Notified first, so that sessions give up what leads to the cluster while it is still connected.
-    const told = Effect.sync(() => {
-      if (fleet.isAnnounced) fleet.options.events.left(cluster)
+    const told = Effect.suspend(() => {
+      const { events } = fleet.options
+      if (!fleet.isAnnounced) return Effect.void
+      events.left(cluster)
+      return events.leaving?.(cluster) ?? Effect.void
     })
     return Effect.ensuring(told, end(left))
   }).pipe(Effect.uninterruptible)

@@ -4,7 +4,7 @@
  * session: they have the SessionNotifier.
  */
 
-import { Context } from "effect"
+import { Context, Effect } from "effect"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 
 /** A change outside of the objects that a controller watches itself. */
@@ -18,6 +18,7 @@ export type Change =
 
 export class ChangeFeed {
   readonly #subscribers: Array<(change: Change) => void> = []
+  readonly #leavers: Array<(cluster: ClusterName) => Effect.Effect<void>> = []
 
   /** Calls every subscriber before it returns. */
   readonly publish = (change: Change): void => {
@@ -27,6 +28,15 @@ export class ChangeFeed {
   /** There is no unsubscribing: subscribers end with the feed. */
   readonly subscribe = (subscriber: (change: Change) => void): void => {
     this.#subscribers.push(subscriber)
+  }
+
+  /** Takes back what subscribers have in a cluster that leaves the fleet, while it is still connected. */
+  readonly leave = (cluster: ClusterName): Effect.Effect<void> =>
+    Effect.forEach(this.#leavers, (leaver) => leaver(cluster), { concurrency: "unbounded", discard: true })
+
+  /** `leaver` may wait for the cluster for as long as a change of the fleet may. */
+  readonly beforeLeaving = (leaver: (cluster: ClusterName) => Effect.Effect<void>): void => {
+    this.#leavers.push(leaver)
   }
 }
 

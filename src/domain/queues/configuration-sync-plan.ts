@@ -148,7 +148,7 @@ const created = (observed: ObservedConfiguration, { metadata, spec }: SplitConfi
     kind,
     metadata: { name, namespace, ...marksOf(observed) }
   }
-  return { _tag: "Create", object: { ...object, spec: plain(spec) } }
+  return { _tag: "Create", object: { ...object, spec } }
 }
 
 const brought = (

@@ -41,7 +41,8 @@ const start = Effect.fnUntraced(function* (configuration: FleetConfiguration, le
         left: (name) => {
           done.push(`left ${name} with ${members.get(name)?.openWatches} watches`)
           left()
-        }
+        },
+        leaving: (name) => Effect.sync(() => void done.push(`leaving ${name} with ${members.get(name)?.openWatches}`))
       }
     })
   ).pipe(
@@ -77,7 +78,12 @@ describe("a running fleet that gets another configuration", () => {
     const calls = member("a").calls.filter(({ verb }) => verb !== "get").length
     yield* changeFleet(fleet, before, configurationOf(["a", "c"]))
     yield* pass(1)
-    expect(done).toEqual(["left b with 1 watches", "joined c", "connected c at https://c by BearerToken"])
+    expect(done).toEqual([
+      "left b with 1 watches",
+      "leaving b with 1",
+      "joined c",
+      "connected c at https://c by BearerToken"
+    ])
     expect([member("b").openWatches, member("c").openWatches, reachable()]).toEqual([0, 1, ["a", "c"]])
     expect(member("a").calls.filter(({ verb }) => verb !== "get").length, "a is not touched").toBe(calls)
   })

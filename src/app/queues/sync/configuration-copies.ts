@@ -28,7 +28,6 @@ import { logWarning } from "../../kernel/log.ts"
 import {
   confirmGone,
   creation,
-  deleteMeant,
   deleteSeen,
   isRefusal,
   patchMirror,
@@ -285,10 +284,9 @@ const maxDeletes = 8
 
 const leave = (state: CopiesState): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const isOurs = (object: KubeObject) => isSplitCopy(object.metadata, state.originals.primaryUid)
-    const copies = state.cache.all().filter(isOurs)
+    const copies = state.cache.all().filter(({ metadata }) => isSplitCopy(metadata, state.originals.primaryUid))
     const remove = (copy: KubeObject) =>
-      deleteMeant(copyPlace(state, keyOfObject(copy)), isOurs).pipe(
+      deleteSeen(copyPlace(state, keyOfObject(copy)), { uid: copy.metadata.uid ?? "" }).pipe(
         Effect.catch(({ message }) =>
           logWarning("a copy stays in a cluster that has left the fleet", {
             kind: state.originals.resource.kind,

@@ -13,6 +13,7 @@ import { withCapability } from "../../ground/capability.ts"
 import { keepEngaged } from "../../ground/engaged-clusters.ts"
 import { FleetView } from "../../ground/fleet-view.ts"
 import { OwnCluster } from "../../ground/own-cluster.ts"
+import { Changes } from "../../kernel/change-feed.ts"
 import { knownClusterUid } from "../../kernel/cluster-uid.ts"
 import { Events } from "../../kernel/event-recorder.ts"
 import { keyOfObject } from "../../kernel/planned-controller.ts"
@@ -99,19 +100,18 @@ const firstProblem = (copies: ReadonlyArray<ConfigurationCopies>, namespace: str
 
 /** Starts as soon as this cluster's identity is known. */
 const makeSplitSync = Effect.fnUntraced(function* (options: SplitSyncOptions) {
-  const { clusters, engaged, ownCluster } = options
+  const { engaged, ownCluster } = options
   let lookAgain = (): void => {}
   const start = Effect.gen(function* () {
     lookAgain = yield* keepCopies(options, yield* followOriginals(engaged))
   })
   yield* Effect.forkScoped(Effect.andThen(start, Effect.never))
-  const run = Effect.runForkWith(yield* Effect.context<never>())
-  /** The connection of a cluster that has left lives for a moment longer. */
-  const leave = (cluster: ClusterName): void => {
-    for (const copies of engaged.get(cluster) ?? []) run(Effect.timeoutOption(copies.leave, leaveWithin))
+  /** The change of the fleet waits for this, and cannot be interrupted. */
+  const leave = (cluster: ClusterName): Effect.Effect<void> => {
+    const all = Effect.forEach(engaged.get(cluster) ?? [], (copies) => copies.leave, { discard: true })
+    return Effect.asVoid(Effect.timeoutOption(Effect.interruptible(all), leaveWithin))
   }
   const clusterChanged = (cluster: ClusterName): void => {
-    if (!clusters().some(({ name }) => name === cluster)) leave(cluster)
     for (const copies of engaged.get(cluster) ?? []) copies.enqueueAll()
     lookAgain()
   }
@@ -121,6 +121,7 @@ const makeSplitSync = Effect.fnUntraced(function* (options: SplitSyncOptions) {
     const clause = copies === undefined ? "it is not connected." : firstProblem(copies, namespace)
     return clause && `configuration not yet on cluster ${cluster}: ${clause}`
   }
+  ;(yield* Changes).beforeLeaving(leave)
   return { clusterChanged, configurationProblem }
 })
 

@@ -94,6 +94,7 @@ const makeOwnFleet = Effect.fnUntraced(function* (
     events: {
       joined: ({ name }) => clusterChanged(name),
       left: clusterChanged,
+      leaving: feed.leave,
       childChanged: (_cluster, child) => {
         for (const session of parentsTold(child)) feed.publish({ _tag: "ParentChanged", session })
       },

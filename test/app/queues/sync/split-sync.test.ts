@@ -4,6 +4,7 @@ import { assert, describe } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Logger, Scope } from "effect"
 import { Capabilities } from "../../../../src/app/ground/capability.ts"
 import { FleetView } from "../../../../src/app/ground/fleet-view.ts"
+import { Changes } from "../../../../src/app/kernel/change-feed.ts"
 import { SplitSync, splitSyncLayer } from "../../../../src/app/queues/sync/split-sync-capability.ts"
 import { events } from "../../../../src/domain/events/event-object.ts"
 import { clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
@@ -43,6 +44,8 @@ class Fleet {
 
   constructor(primary: MemoryKubeApi) {
     this.primary = primary
+    // It runs workloads itself.
+    this.members.set("primary", { api: primary, lost: false })
     primary.write(namespaces, "kube-system", {})
   }
 
@@ -103,6 +106,7 @@ class Fleet {
       return {
         end: Scope.close(scope, Exit.void),
         problem: (cluster: string) => problem(clusterName(cluster), namespace),
+        leave: Context.get(ground, Changes).leave,
         changed: (cluster: string) => {
           hear?.({ _tag: "ClusterChanged", cluster: clusterName(cluster) })
           return pass("1 second")
@@ -139,7 +143,7 @@ describe("a configuration of queue splits on a primary", () => {
         namespace
       )
     const { problem } = yield* fleet.start()
-    for (const { api } of fleet.members.values())
+    for (const api of [fleet.a, fleet.b])
       for (const kind of syncedConfigurationKinds) {
         const copy = api.peek(kind, ...place)
         assert.deepStrictEqual(copy?.["spec"], { one: { three: 3 } })
@@ -258,6 +262,13 @@ describe("a configuration of queue splits on a primary", () => {
       "configuration not yet on cluster a: its mirrordsplitconfigs are not known: no answer."
     )
     assert.isUndefined(problem("b"))
+    // Its operator does not answer, and its API server does.
+    fleet.member("b").lost = true
+    yield* fleet.write()
+    fleet.member("b").lost = false
+    yield* clusterChanged("b")
+    assert.deepStrictEqual(fleet.specIn(fleet.b), spec)
+    yield* fleet.write({ spec: changed })
     assert.notMatch(fleet.logged.join(), /reconcile failed/u)
     // A new leader knows of the deletion by the copy's mark alone.
     yield* end
@@ -292,41 +303,68 @@ describe("a configuration of queue splits on a primary", () => {
     assert.lengthOf(fleet.logged, 1)
   })
 
-  it.effect(
-    "stays in members while the primary's own list fails, and once more is looked for before a delete",
-    function* () {
-      const { end, fleet } = yield* begin
-      yield* end
-      fleet.primary.before = failing("list", "Other", 500)
-      const next = yield* fleet.start()
-      yield* pass("20 seconds")
-      assert.deepStrictEqual(fleet.specIn(fleet.a), spec)
-      yield* next.end
-      // A list without the object, as of a server that is behind.
-      const { list } = fleet.primary
-      const behind = Object.assign(fleet.primary, {
-        list: () => Effect.succeed({ items: [], resourceVersion: "999" }),
-        before: () => Effect.void
-      })
-      yield* fleet.start()
-      yield* pass("5 seconds")
-      assert.deepStrictEqual(fleet.specIn(fleet.a), spec)
-      Object.assign(behind, { list })
-    }
-  )
+  it.effect("stays in members while the primary's list fails, and goes when that tells that it is gone", function* () {
+    const { end, fleet } = yield* begin
+    yield* end
+    fleet.primary.before = failing("list", "Other", 500)
+    fleet.primary.calls.length = 0
+    const next = yield* fleet.start()
+    yield* pass("20 seconds")
+    assert.deepStrictEqual(fleet.specIn(fleet.a), spec)
+    // Nothing is asked about it either.
+    assert.notInclude(JSON.stringify(fleet.primary.calls), '"name":"orders"')
+    yield* next.end
+    // A list without the object, as of a server that is behind.
+    const { list } = fleet.primary
+    const behind = Object.assign(fleet.primary, {
+      list: () => Effect.succeed({ items: [], resourceVersion: "999" }),
+      before: () => Effect.void
+    })
+    const last = yield* fleet.start()
+    yield* pass("5 seconds")
+    assert.deepStrictEqual(fleet.specIn(fleet.a), spec)
+    yield* last.end
+    Object.assign(behind, { list, before: failing("list", "Other", 500) })
+    yield* fleet.erase()
+    yield* fleet.start()
+    yield* pass("5 seconds")
+    fleet.primary.before = () => Effect.void
+    yield* pass("10 seconds")
+    assert.isUndefined(fleet.specIn(fleet.a))
+  })
 
-  it.effect("leaves no copy in a cluster that leaves the fleet", function* () {
-    const { changed: clusterChanged, fleet } = yield* begin
+  it.effect("is not written where the kind is not installed, and is retried where a server is ill", function* () {
+    const fleet = new Fleet(new MemoryKubeApi("primary"))
+    fleet.a.before = failing("list", "NotFound", 404)
+    fleet.b.before = failing("create", "Other", 500)
+    yield* fleet.write()
+    const { problem } = yield* fleet.start()
+    yield* pass("15 seconds")
+    assert.deepStrictEqual(fleet.writes(fleet.a), [])
+    assert.strictEqual(
+      problem("a"),
+      "configuration not yet on cluster a: its mirrordsplitconfigs are not known: no such thing."
+    )
+    fleet.b.before = () => Effect.void
+    yield* pass("60 seconds")
+    assert.deepStrictEqual(fleet.specIn(fleet.b), spec)
+    assert.match(fleet.logged.join(), /a collection cannot be read/u)
+  })
+
+  it.effect("leaves no copy in a cluster that leaves the fleet, and waits for none for long", function* () {
+    const { changed: clusterChanged, fleet, leave } = yield* begin
     fleet.a.write(mirrordSplitConfigs, "own", { spec }, namespace)
+    fleet.b.before = () => Effect.never
     yield* pass("1 second")
-    const { api } = fleet.member("a")
-    fleet.members.delete("a")
+    fleet.members.clear()
+    const left = yield* Effect.forkChild(Effect.forEach(["a", "b"], (cluster) => leave(clusterName(cluster))))
     yield* clusterChanged("a")
+    for (let i = 0; i < 4; i++) yield* pass("1 second")
+    assert.isDefined(left.pollUnsafe())
     assert.deepStrictEqual(
-      api.peekAll(mirrordSplitConfigs).map((one) => one.metadata.name),
+      fleet.a.peekAll(mirrordSplitConfigs).map((one) => one.metadata.name),
       ["own"]
     )
-    assert.deepStrictEqual(fleet.specIn(fleet.b), spec)
   })
 
   it.effect("of one primary is no copy of another's on the same member", function* () {
