@@ -17,11 +17,11 @@ import { mirrordWorkloadQueueRegistries } from "../resources/queues/mirrord-work
 import { apiVersionOf, type ResourceDescriptor, type WatchedResource } from "../resources/resource-descriptor.ts"
 import { ownerLabel } from "../sessions/names.ts"
 
-/** Label of a copy: the UID of the namespace `kube-system` of the primary's cluster. It makes the copy that primary's. */
+/** Label of a copy, by which it is a primary's: the UID of the namespace `kube-system` of that primary's cluster. */
 export const splitOriginLabel = "operator.metalbear.co/split-origin-cluster-uid"
 
 /** Annotation of a copy: UID and generation of its original, with a slash between them. */
-export const splitVersionAnnotation = "operator.metalbear.co/split-origin-version"
+const splitVersionAnnotation = "operator.metalbear.co/split-origin-version"
 
 /** Fields that this version does not know travel along. Labels of the original mean something in its cluster only. */
 const SplitConfigurationObject = Schema.Struct({

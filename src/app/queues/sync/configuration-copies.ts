@@ -81,7 +81,7 @@ export interface ConfigurationCopies {
   readonly enqueue: (key: string) => void
   /** Looks again at all places. */
   readonly enqueueAll: () => void
-  /** What the member lacks in a namespace; a clause, `undefined` if nothing. A refused write is tried again. */
+  /** The first copy that the member lacks in a namespace, as a clause. A write that it has refused is tried again. */
   readonly problem: (namespace: string) => string | undefined
   /** Deletes all copies, as far as the member can be reached. */
   readonly leave: Effect.Effect<void>

@@ -235,8 +235,8 @@ describe("a configuration of queue splits on a primary", () => {
       assert.isUndefined(problem("a"))
       assert.lengthOf(fleet.logged, 1)
       assert.deepStrictEqual(fleet.told(), [
-        "Cluster a has a MirrordSplitConfig of this name of its own, which counts there: delete that one, or give this " +
-          'one the label operator.metalbear.co/skip-mc-sync: "true".'
+        "Cluster a has a MirrordSplitConfig of this name of its own, which counts there: delete that one, or give " +
+          'this one the label operator.metalbear.co/skip-mc-sync: "true".'
       ])
       yield* fleet.erase()
       assert.deepStrictEqual(fleet.specIn(fleet.a), own)
@@ -246,6 +246,15 @@ describe("a configuration of queue splits on a primary", () => {
       assert.deepStrictEqual(fleet.writes(fleet.a), ["create"])
     }
   )
+
+  it.effect.each(["changed", "deleted"])("%s: an object that took the place of a copy unseen stays", function* (how) {
+    const { fleet } = yield* begin
+    fleet.a.setMuted(true)
+    fleet.a.erase(mirrordSplitConfigs, ...place)
+    fleet.a.write(mirrordSplitConfigs, name, { spec: { queues: [] } }, namespace)
+    yield* how === "changed" ? fleet.write({ spec: changed }) : fleet.erase()
+    assert.deepStrictEqual(fleet.specIn(fleet.a), { queues: [] })
+  })
 
   it.effect("reaches a member when it is back, and goes there if it was deleted meanwhile", function* () {
     const { changed: clusterChanged, end, fleet, problem } = yield* begin
