@@ -103,7 +103,7 @@ export class OperatorFacade extends Context.Service<
     readonly listClusters: Effect.Effect<ReadonlyArray<ServedCluster>, ApiError>
     readonly cluster: (name: string) => Effect.Effect<ServedCluster, ApiError>
     /**
-     * The parts of sessions in splits of queues, of all namespaces or of one (operator-api.md §4.1). Not found where
+     * The parts of sessions in splits of queues, of all namespaces or of one (operator-api.md §4.9). Not found where
      * queues are not split, which the client takes for "not enabled".
      */
     readonly listQueueSplits: (

@@ -21,8 +21,8 @@ import { owner, place } from "../../support/queue-split.ts"
 import { SplitCluster } from "./split-cluster.ts"
 import { jq } from "./split-world.ts"
 
-/** A cluster whose consumer's queue `orders` is configured, and the operator's part in it. */
-const operated = Effect.fnUntraced(function* () {
+/** A cluster whose consumer's queue `orders` is configured. */
+const living = Effect.fnUntraced(function* () {
   const cluster = new SplitCluster()
   cluster.sqs.add("orders")
   cluster.deploy("consumer", [{ name: "ORDERS", value: "orders" }])
@@ -34,6 +34,12 @@ const operated = Effect.fnUntraced(function* () {
   cluster.api.write(mirrordSplitConfigs, "consumer", { spec: { targetRef, queues } }, "shop")
   const clock = yield* Clock.Clock
   yield* Effect.forkScoped(cluster.live(() => clock.currentTimeMillisUnsafe()))
+  yield* pass("2 seconds")
+  return cluster
+})
+
+/** The operator's part in it. */
+const operate = Effect.fnUntraced(function* (cluster: SplitCluster) {
   const options = {
     settings: { lingerSeconds: 60, isolatesPods: false, waitsForPods: true },
     queues: cluster.queues,
@@ -47,7 +53,10 @@ const operated = Effect.fnUntraced(function* () {
   const made = yield* Layer.build(splitLayer).pipe(Effect.provideContext(ground))
   const { lookup } = Context.get(made, PodReviews)
   cluster.operator = (uid, review) => Result.getOrThrow(reviewPod(lookup(uid), review)).patch
-  return { cluster, splits: Context.get(made, QueueSplits) }
+  yield* pass("2 seconds")
+  // A forwarder ends with its last poll, which takes time.
+  yield* Effect.addFinalizer(() => Effect.forkDetach(pass("10 seconds")))
+  return Context.get(made, QueueSplits)
 })
 
 /** A session asks for its part. */
@@ -98,17 +107,20 @@ const phase = ({ api }: SplitCluster): string | undefined => {
 const valueOf = (text: string, name: string, more = ""): number =>
   Number(new RegExp(`^${name}\\{(?=[^\\n]*orders")[^\\n]*${more}[^\\n]*\\} (\\d+)$`, "mu").exec(text)?.[1])
 
+/** The lines of the log. */
+const recorded = () => {
+  const lines: Array<string> = []
+  const log = Logger.layer([Logger.map(Logger.formatJson, (line) => void lines.push(line))])
+  return { lines, log, linesWith: (word: string) => lines.filter((line) => line.includes(word)) }
+}
+
 describe("what is shown of splits", () => {
   it.effect("follows a session from its order on, in lists, metrics and the audit log", function* () {
-    const lines: Array<string> = []
-    const log = Logger.layer([Logger.map(Logger.formatJson, (line) => void lines.push(line))])
-    const linesWith = (word: string) => lines.filter((line) => line.includes(word))
+    const { lines, linesWith, log } = recorded()
     const story = Effect.gen(function* () {
-      const { cluster, splits } = yield* operated()
-      // A forwarder ends with its last poll, which takes time.
-      yield* Effect.addFinalizer(() => Effect.forkDetach(pass("10 seconds")))
+      const cluster = yield* living()
+      const splits = yield* operate(cluster)
       const shown = Effect.map(splits.objects("shop"), ([one]) => one?.status)
-      yield* pass("2 seconds")
       yield* begin(cluster, "00000000000000fe")
       yield* pass("500 millis")
       assert.strictEqual((yield* shown)?.phase, "Pending")
@@ -163,6 +175,29 @@ describe("what is shown of splits", () => {
       Effect.provideService(CurrentMeasurements, new Measurements()),
       Effect.provide(log)
     )
+  })
+
+  it.effect("says once in the audit log that a session has begun, and once that it ended, whoever leads", function* () {
+    const { linesWith, log } = recorded()
+    const counts = () => ["queuesSplit", "queuesReturned"].map((act) => linesWith(`"${act}"`).length)
+    const story = Effect.gen(function* () {
+      const cluster = yield* living()
+      const session = "00000000000000fe"
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* operate(cluster)
+          yield* begin(cluster, session)
+          yield* pass("20 seconds")
+        })
+      )
+      yield* operate(cluster)
+      yield* pass("1 minute")
+      assert.deepStrictEqual(counts(), [1, 0])
+      end(cluster, session)
+      yield* pass("5 seconds")
+      assert.deepStrictEqual(counts(), [1, 1])
+    })
+    yield* story.pipe(Effect.scoped, Effect.provide(log))
   })
 
   it.effect("is not found where queues are not split", function* () {
