@@ -2,14 +2,9 @@
 
 import { Effect } from "effect"
 import type { StoredSession } from "../../domain/queues/stored-session.ts"
-import type { AuditedSession } from "../../domain/sessions/session-act.ts"
 import { audit } from "../kernel/audit.ts"
+import type { AuditedPart } from "./known-split.ts"
 import type { SeenSplit } from "./observe-split.ts"
-
-/** A session that gets messages, for its later line. */
-export interface AuditedPart extends AuditedSession {
-  readonly queues: ReadonlyArray<string>
-}
 
 const partOf = ({ stored }: SeenSplit, { owner, place, session }: StoredSession): AuditedPart => ({
   session,

@@ -14,6 +14,7 @@ import type { MessageQueues, QueueError } from "../../ports/message-queues.ts"
 import { matchBatch, type MatchOptions } from "./match-batch.ts"
 import { deleteAll, sendAll } from "./move-messages.ts"
 import type { Outlet } from "./outlet.ts"
+import type { MessageCounts } from "./queue-totals.ts"
 import type { SplitTable, TableSession } from "./split-table.ts"
 
 /** The queue that is split. */
@@ -32,15 +33,6 @@ export interface ForwardOptions {
   readonly counts: MessageCounts
   /** Called once for each session that gets nothing more. Its messages go to the next session or to the main queue. */
   readonly sessionEnded: (session: TableSession, end: SessionEnd, detail: string) => void
-}
-
-/** Messages of the original, each counted whenever it comes. */
-export interface MessageCounts {
-  /** All that were received: those that a session wanted, and {@link unmatched}. */
-  received: number
-  unmatched: number
-  /** Copies for sessions that mirror which could not be sent. */
-  lostCopies: number
 }
 
 export interface ForwardedBatch {

@@ -17,13 +17,12 @@ import {
   forwardBatch,
   type ForwardedBatch,
   type ForwardOptions,
-  type MessageCounts,
   type SessionEnd,
   type SourceQueue
 } from "./forward-batch.ts"
 import { sendUntil, visibilitySeconds } from "./move-messages.ts"
 import { BackOff, Outlet } from "./outlet.ts"
-import { newTotals, type QueueTotals } from "./queue-totals.ts"
+import { type MessageCounts, newTotals, type QueueTotals } from "./queue-totals.ts"
 import { isWithin, type QueueSession, type SplitTable, withSessions } from "./split-table.ts"
 
 /** Messages of one receive, at most (AWS, ReceiveMessage). */
@@ -196,8 +195,12 @@ const loop = (state: State, more: Effect.Effect<unknown>): Effect.Effect<void> =
   return untilDone(run, "messages of a queue could not be forwarded")
 }
 
-const countsOf = ({ table: { main, sessions } }: State, { users: _, ...totals }: QueueTotals): ForwarderCounts => ({
-  ...totals,
+const countsOf = ({ table: { main, sessions } }: State, totals: QueueTotals): ForwarderCounts => ({
+  received: totals.received,
+  unmatched: totals.unmatched,
+  lostCopies: totals.lostCopies,
+  calls: totals.calls,
+  throttles: totals.throttles,
   forwardedToMain: main.forwarded,
   sessions: sessions.map(({ id, outlet, queue }) => ({
     id,

@@ -9,7 +9,7 @@ import type { QueueState } from "../../domain/queues/observed-split.ts"
 import type { SplitFailure } from "../../domain/queues/split-failure.ts"
 import type { SplitPlace } from "../../domain/queues/split-place.ts"
 import type { StoredSession } from "../../domain/queues/stored-session.ts"
-import type { AuditedPart } from "./audit-splits.ts"
+import type { AuditedSession } from "../../domain/sessions/session-act.ts"
 import type { DrainEnd } from "./drain-session.ts"
 import type { ForwarderReport } from "./forwarder.ts"
 import { splitFailure } from "./queue-failure.ts"
@@ -26,6 +26,11 @@ export interface Resolution {
   /** Epoch ms. */
   readonly at: number
   readonly result: Result.Result<ResolvedSplit, SplitRefused>
+}
+
+/** A session that gets messages, for the audit log. */
+export interface AuditedPart extends AuditedSession {
+  readonly queues: ReadonlyArray<string>
 }
 
 export interface KnownSplit {

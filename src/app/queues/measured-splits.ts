@@ -1,4 +1,4 @@
-/** What metrics say of the splits of a cluster, at the moment when they are read. */
+/** The splits of a cluster as metrics say them, at the moment when they are read. */
 
 import type { MeasuredQueue, MeasuredSplits } from "../../domain/metrics/split-samples.ts"
 import type { StoredQueue } from "../../domain/queues/stored-queue.ts"

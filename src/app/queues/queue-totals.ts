@@ -4,7 +4,15 @@
  */
 
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
-import type { MessageCounts } from "./forward-batch.ts"
+
+/** Messages of the original, each counted whenever it comes. */
+export interface MessageCounts {
+  /** All that were received: those that a session wanted, and {@link unmatched}. */
+  received: number
+  unmatched: number
+  /** Copies for sessions that mirror which could not be sent. */
+  lostCopies: number
+}
 
 /** The messages of one queue that went to the sessions of one user. Users beyond the bound share one without names. */
 export interface UserTotal {

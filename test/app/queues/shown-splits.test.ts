@@ -7,6 +7,7 @@ import { noSplits, QueueSplits } from "../../../src/app/queues/queue-splits.ts"
 import { QueueSplitting } from "../../../src/app/queues/queue-splitting.ts"
 import { splitLayer } from "../../../src/app/queues/split-capability.ts"
 import { at } from "../../../src/domain/json.ts"
+import { metricCatalogue } from "../../../src/domain/metrics/catalogue.ts"
 import { reviewPod } from "../../../src/domain/queues/pod-review.ts"
 import { newSessionObject, splitSessions } from "../../../src/domain/queues/stored-session.ts"
 import { splitPatches, storedSplit } from "../../../src/domain/queues/stored-split.ts"
@@ -159,6 +160,8 @@ describe("what is shown of splits", () => {
       assert.isAbove(valueOf(after, "braid_queue_calls_total"), valueOf(before, "braid_queue_calls_total"))
       assert.strictEqual(valueOf(after, "braid_queue_failing"), 0)
       assert.isFinite(valueOf(after, "braid_main_queue_messages"))
+      for (const [name, { type }] of Object.entries(metricCatalogue))
+        if (/sqs|queue/u.test(name)) assert.include(after, `# TYPE ${name} ${type}`)
 
       const about = { session: "00000000000000fe", namespace: "shop", target: "deployment.consumer" }
       const line = { ...about, owner: owner.k8sUsername, queues: ["orders"], audit: true }

@@ -41,7 +41,7 @@ const partKey = ({ metadata, spec: { target } }: QueueSplit): string =>
   `${metadata.namespace ?? ""}/${target.kind.toLowerCase()}/${target.name}`
 const splitKey = ({ place: { kind, name, namespace } }: StoredSplit): string => `${namespace}/${kind}/${name}`
 
-/** What all rows of a workload have. */
+/** The fields that all rows of a workload have. */
 const sharedOf = (key: string, parts: ReadonlyArray<QueueSplit>) => {
   const [namespace = "", ...workload] = key.split("/")
   const targetPods = parts[0]?.status.targetPods

@@ -12,7 +12,7 @@ import type { ResourceDescriptor } from "../resource-descriptor.ts"
 import { KubeResourceTarget, SessionOwner } from "../session-shapes.ts"
 
 /** `Ready`: every pod of the target has the names of the temporary queues and is ready. */
-export const queueSplitPhases = ["Pending", "Ready", "Failed"] as const
+const queueSplitPhases = ["Pending", "Ready", "Failed"] as const
 
 const QueueSplit = Schema.Struct({
   metadata: ObjectMeta,
@@ -33,7 +33,7 @@ const QueueSplit = Schema.Struct({
   }),
   status: Schema.Struct({
     phase: Schema.Literals(queueSplitPhases),
-    /** What it waits for, or why it failed. */
+    /** The thing that it waits for, or why it failed. */
     message: Schema.optionalKey(Schema.String),
     /** The workload's queues, by the ids that they have in the configuration; empty until they are known. */
     queues: Schema.Array(Schema.Struct({ id: Schema.String, type: Schema.String, queue: Schema.String })),
