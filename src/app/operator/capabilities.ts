@@ -57,6 +57,6 @@ export const operatorCapabilities: OperatorCapabilities = policyLayer.pipe(
   (above) => Layer.provideMerge(memberLayer, above),
   (above) => Layer.provideMerge(primaryLayer, above),
   (above) => Layer.provideMerge(branchSyncLayer, above),
-  (above) => Layer.provideMerge(splitSyncLayer(false), above),
+  (above) => Layer.provideMerge(splitSyncLayer, above),
   (above) => Layer.provideMerge(copyLayer, above)
 )

@@ -51,6 +51,8 @@ export interface KnownSplit {
   readonly totals: SplitTotals
   /** The sessions that get messages, by their uids. */
   readonly audited: Map<string, AuditedPart>
+  /** Since when sessions are over to whose queues other clusters send, by their uids; epoch ms. */
+  readonly goneSince: Map<string, number>
   /** Why sessions cannot go on, by their uids. */
   readonly problems: Map<string, { readonly code: number; readonly message: string }>
 }
@@ -127,6 +129,7 @@ export const makeKnownSplit = Effect.fnUntraced(function* (
     drains: yield* makeRunningDrains(drained),
     failures,
     reported: new Set(),
+    goneSince: new Map(),
     totals: new SplitTotals(),
     audited: new Map(),
     problems

@@ -6,6 +6,7 @@
  */
 
 import { Result } from "effect"
+import { quoted } from "../../domain/clean-text.ts"
 import { asNumber, at } from "../../domain/json.ts"
 import type { MessageFilter } from "../../domain/queues/message-filter.ts"
 import type {
@@ -16,6 +17,7 @@ import type {
   WantedSession
 } from "../../domain/queues/observed-split.ts"
 import type { PodWebhook } from "../../domain/queues/pod-webhook.ts"
+import { isFifoName } from "../../domain/queues/queue-name.ts"
 import { sessionFilters } from "../../domain/queues/session-filters.ts"
 import { workloadPod } from "../../domain/queues/split-pods.ts"
 import type { StoredQueue } from "../../domain/queues/stored-queue.ts"
@@ -76,6 +78,20 @@ export const filtersOf = (
 ): Result.Result<ReadonlyMap<string, MessageFilter>, string> =>
   sessionFilters(configuration, { container, variables }, filters)
 
+/** Each cluster would have a main queue of its own, in which the messages of a group lose their order. */
+const orderProblem = ({ sources }: ResolvedSplit, { wanted: { queues } }: StoredSession): WantedSession["problem"] => {
+  const given = queues._tag === "Given" ? queues.given : []
+  const shared = sources.find(({ name, url }) => isFifoName(name) && given.some(({ original }) => original === url))
+  return (
+    shared && {
+      code: 400,
+      message:
+        `The FIFO queue ${quoted(shared.name)} is read by several clusters, and its order would be lost between their ` +
+        "main queues: split it in a session of one cluster."
+    }
+  )
+}
+
 const wantedSession = ({ known }: SeenSplit, session: StoredSession): WantedSession => {
   const resolved = resolvedOf(known)
   const { modes, wanted } = session
@@ -84,7 +100,7 @@ const wantedSession = ({ known }: SeenSplit, session: StoredSession): WantedSess
   const problem =
     found !== undefined && Result.isFailure(found)
       ? { code: 400, message: found.failure }
-      : known.problems.get(wanted.uid)
+      : (known.problems.get(wanted.uid) ?? (resolved && orderProblem(resolved, session)))
   return {
     ...wanted,
     modes: new Map(ids.map((id) => [id, modes.get(id) ?? modes.get("*") ?? "steal"])),
@@ -107,7 +123,22 @@ const givenStates = ({ known, sessions }: SeenSplit): ReadonlyMap<string, QueueS
     )
   )
 
-export const observeSplit = (seen: SeenSplit): ObservedSplit => {
+/** How long another cluster may take to end its part of a session, ms: with its client lost, and a send under way. */
+const sharedFor = 180_000
+
+/** Until when other clusters may send to queues of sessions that are over. `now`: epoch ms. */
+const heldUntil = ({ known: { goneSince }, queues, sessions }: SeenSplit, now: number): ReadonlyMap<string, number> => {
+  const going = new Set(sessions.flatMap(({ wanted }) => (wanted.isEnding ? [] : [wanted.uid])))
+  const over = queues.flatMap(({ isShared, owner }) =>
+    owner._tag === "Session" && isShared === true && !going.has(owner.session) ? [owner.session] : []
+  )
+  for (const uid of over) if (!goneSince.has(uid)) goneSince.set(uid, now)
+  for (const uid of goneSince.keys()) if (!over.includes(uid)) goneSince.delete(uid)
+  return new Map([...goneSince].map(([uid, since]) => [uid, since + sharedFor]))
+}
+
+/** `now`: epoch ms. */
+export const observeSplit = (seen: SeenSplit, now: number): ObservedSplit => {
   const { fencedUntil, known, pods, queues, sessions, stored, workload } = seen
   const times = stored?.record.times ?? resolvedOf(known)?.times
   // Pods get nothing before the record has their values.
@@ -117,7 +148,7 @@ export const observeSplit = (seen: SeenSplit): ObservedSplit => {
     workload: workloadOf(workload),
     pods: pods.map(workloadPod),
     sessions: sessions.map((session) => wantedSession(seen, session)),
-    heldUntil: new Map(),
+    heldUntil: heldUntil(seen, now),
     configuration: configurationOf(seen),
     record: stored?.record,
     queues: queues.map(({ name, owner, quietSince, source }) => ({

@@ -20,7 +20,7 @@ import type { NamedWorkload, WantedSplit } from "../../domain/queues/wanted-spli
 import { mirrordClusterSessions, type MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
 import { timeOf } from "../../domain/resources/object-meta.ts"
 import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
-import { splitsQueues } from "../../domain/sessions/names.ts"
+import { asksForSplit, splitsQueues } from "../../domain/sessions/names.ts"
 import { met, type Requirement } from "../../domain/sessions/requirement.ts"
 import { kindAddress } from "../../domain/targets/target.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
@@ -29,6 +29,7 @@ import { ApiError, internalError, notFound } from "../api/status.ts"
 import { logWarning } from "../kernel/log.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { checkSplit } from "./check-split.ts"
+import type { ChildSplitState } from "./child-splits.ts"
 import type { QueueSplits } from "./queue-splits.ts"
 import { containerOf, readTemplate, type ResolveGround } from "./resolve-split.ts"
 import type { Splits } from "./split-controller.ts"
@@ -41,6 +42,8 @@ export interface SessionSplitsOptions {
   readonly objects: (namespace: string) => SplitObjects
   readonly splits: Splits
   readonly areServed: QueueSplits["Service"]["areServed"]
+  /** How the split of a primary's child stands that has no part yet; `undefined` for other sessions. */
+  readonly ofChild: (session: string) => ChildSplitState | undefined
 }
 
 const refusal = ({ code, why }: SplitRefused): ApiError =>
@@ -98,7 +101,7 @@ const order = Effect.fnUntraced(function* (
     wanted,
     owner: session.spec.owner,
     session: { apiVersion: apiVersionOf(mirrordClusterSessions), kind: mirrordClusterSessions.kind, metadata },
-    startedAt: timeOf(metadata.creationTimestamp) ?? 0
+    startedAt: wanted.startedAt ?? timeOf(metadata.creationTimestamp) ?? 0
   })
   yield* awaited.create(splitSessions, object).pipe(
     Effect.map(splits.ordered),
@@ -127,6 +130,21 @@ const requirementOf = (found: StoredSession): Requirement => {
       return pending("The target's pods get the names of temporary queues.")
     default:
       return pending("The temporary queues of the session are being made.")
+  }
+}
+
+const beingSplit = pending("The queues of its target are being split.")
+
+const ofChildRequirement = (state: ChildSplitState): Requirement => {
+  switch (state._tag) {
+    case "None":
+      return met
+    case "Pending":
+      return beingSplit
+    case "Refused": {
+      const { code, message } = state
+      return { _tag: "Failed", failure: { reason: "QueuesNotSplit", message, code }, comesFirst: true }
+    }
   }
 }
 
@@ -174,7 +192,9 @@ export const sessionSplits = (options: SessionSplitsOptions): QueueSplits["Servi
     requirement: ({ metadata }) => {
       const found = partOf(metadata.name)
       if (found !== undefined) return requirementOf(found)
-      return splitsQueues(metadata) ? pending("The queues of its target are being split.") : met
+      const ofChild = options.ofChild(metadata.name)
+      if (ofChild !== undefined) return ofChildRequirement(ofChild)
+      return splitsQueues(metadata) || asksForSplit(metadata) ? beingSplit : met
     },
     variables: (session) => {
       const found = partOf(session)

@@ -13,8 +13,9 @@ import { keptBy } from "../../domain/resources/kept-fields.ts"
 import { mirrordSplitConfigs } from "../../domain/resources/queues/mirrord-split-config.ts"
 import { mirrordWorkloadQueueRegistries } from "../../domain/resources/queues/mirrord-workload-queue-registry.ts"
 import type { ResourceDescriptor, WatchedResource } from "../../domain/resources/resource-descriptor.ts"
+import type { ConnectRoute } from "../../domain/sessions/connect-route.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
-import { withCapability } from "../ground/capability.ts"
+import { type Capability, withCapability } from "../ground/capability.ts"
 import { OwnCluster } from "../ground/own-cluster.ts"
 import { Changes } from "../kernel/change-feed.ts"
 import { Events } from "../kernel/event-recorder.ts"
@@ -23,6 +24,7 @@ import { readCached } from "../kernel/read-cached.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
 import { CurrentSettings } from "../kernel/setting-values.ts"
+import { type ChildSplits, makeChildSplits } from "./child-splits.ts"
 import { measuredSplits } from "./measured-splits.ts"
 import { PodReviews } from "./pod-reviews.ts"
 import { QueueSplits, noSplits } from "./queue-splits.ts"
@@ -45,13 +47,22 @@ const inNamespace = <T>(resource: WatchedResource<T>, cache: Reflector, namespac
     return object.metadata.namespace === namespace && Result.isSuccess(read) ? [read.success] : []
   })
 
+const features: NonNullable<Capability["features"]> = () => [
+  "SqsQueueSplitting",
+  "SqsQueueSplittingDirect",
+  "SqsQueueSplittingWithJqFilter"
+]
+
 /** Splits of queues, if they are switched on. */
 export const splitLayer = Layer.effectContext(
   Effect.gen(function* () {
     const { options, servedAuthority } = yield* QueueSplitting
     const { api, fleet, namespace } = yield* OwnCluster
-    if (options === undefined || fleet?.managementOnly === true)
-      return Context.add(yield* withCapability({}), QueueSplits, noSplits)
+    if (options === undefined) return Context.add(yield* withCapability({}), QueueSplits, noSplits)
+    if (fleet?.managementOnly === true) {
+      const elsewhere = { ...noSplits, areServed: (route: ConnectRoute | "Child") => route === "MultiCluster" }
+      return Context.add(yield* withCapability({ features }), QueueSplits, elsewhere)
+    }
     const changes = yield* Changes
     const changed = ({ metadata }: KubeObject): void => splits.configurationChanged(metadata.namespace ?? "")
     const configs = yield* makeReflector(api, splitConfigs, changed)
@@ -82,21 +93,36 @@ export const splitLayer = Layer.effectContext(
       addsSessionKey: (yield* CurrentSettings).addsSessionKey,
       resolving,
       objects,
-      sessionChanged: (session) => changes.publish({ _tag: "ChildChanged", session })
+      sessionChanged: (session) => {
+        changes.publish({ _tag: "ChildChanged", session })
+        children.partChanged(session)
+      }
     })
     yield* measure(() => splitSamples(measuredSplits(splits)))
-    const started = Effect.forEach([configs.awaitSynced, older.awaitSynced, splits.started], (one) => one, {
-      discard: true
-    })
     const service = sessionSplits({
       awaited: retryingApi(api),
       resolving,
       objects,
       splits,
-      areServed: (route) => route === "SingleCluster"
+      areServed: () => true,
+      ofChild: (session) => children.stateOf(session)
     })
+    const children: ChildSplits = yield* makeChildSplits({
+      api,
+      partOf: (session) => splits.sessions().find((part) => part.session === session),
+      madeFor: ({ wanted: { uid } }) =>
+        splits
+          .queues()
+          .filter(({ owner }) => owner._tag === "Session" && owner.session === uid)
+          .flatMap(({ source, url }) => source.ids.map((id) => ({ id, original: source.url, queue: url }))),
+      check: service.check,
+      order: service.order,
+      changed: (session) => changes.publish({ _tag: "ChildChanged", session })
+    })
+    const caches = [configs.awaitSynced, older.awaitSynced, splits.started, children.started]
+    const started = Effect.forEach(caches, (one) => one, { discard: true })
     const capability = yield* withCapability({
-      features: () => ["SqsQueueSplitting", "SqsQueueSplittingDirect", "SqsQueueSplittingWithJqFilter"],
+      features,
       started,
       requirement: service.requirement
     })

@@ -329,7 +329,7 @@ const reconcile = Effect.fnUntraced(function* (
   const later = Math.min(lookAt, isolatedUntil ?? Infinity)
   if (isOver(seen)) return isolatedUntil === undefined ? yield* forget(state, key) : { after: Math.max(1, later - now) }
   if (!isReadable(seen)) return { after: Math.max(1, later - now) }
-  const plan = splitPlan(observeSplit(seen), now)
+  const plan = splitPlan(observeSplit(seen, now), now)
   const actions = plan.flatMap((action) => {
     // With the record, a new process would forget the pod that is out of its set.
     const isEarly = action._tag === "DeleteRecord" && isolatedUntil !== undefined

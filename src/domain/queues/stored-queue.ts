@@ -35,6 +35,8 @@ const Content = Schema.fromJsonString(
         mode: Schema.Literals(["steal", "mirror"])
       })
     ]),
+    /** Whether other clusters send to it, so that it stays for a while after its session. */
+    isShared: Schema.optional(Schema.Boolean),
     /** The key on the copies of the session that has the queue. */
     sessionKey: Schema.optional(Schema.String),
     quietSince: Schema.optional(Schema.Number)
@@ -59,6 +61,8 @@ export interface StoredQueue extends Omit<RecordedQueue, "state"> {
   readonly url: string
   /** The key on the copies of the session that has the queue; `undefined` if they have none. */
   readonly sessionKey: string | undefined
+  /** Whether other clusters send to it; `undefined` stands for no. */
+  readonly isShared?: boolean | undefined
 }
 
 /** The URL of a queue beside another queue: in the same account and region. */
@@ -79,15 +83,15 @@ const noted = (content: Content) => ({ annotations: { [annotation]: write(conten
 export const newQueueObject = (
   object: string,
   place: SplitPlace,
-  { name, owner, sessionKey, source }: Pick<StoredQueue, "name" | "owner" | "sessionKey" | "source">
+  { isShared, name, owner, sessionKey, source }: Omit<StoredQueue, "object" | "place" | "quietSince" | "url">
 ) => ({
   apiVersion: apiVersionOf(mirrordClusterExternalResources),
   kind: mirrordClusterExternalResources.kind,
-  metadata: { name: object, labels: ownerLabel, ...noted({ place, source, owner, sessionKey }) },
+  metadata: { name: object, labels: ownerLabel, ...noted({ place, source, owner, sessionKey, isShared }) },
   spec: { sqsQueue: { nameOrUrl: queueBeside(source.url, name) } }
 })
 
 /** A merge patch by which a queue is quiet. `quietSince`: epoch ms. */
-export const quietQueue = ({ owner, place, sessionKey, source }: StoredQueue, quietSince: number) => ({
-  metadata: noted({ place, source, owner, sessionKey, quietSince })
+export const quietQueue = ({ isShared, owner, place, sessionKey, source }: StoredQueue, quietSince: number) => ({
+  metadata: noted({ place, source, owner, sessionKey, isShared, quietSince })
 })

@@ -29,6 +29,8 @@ import type { WantedSplit } from "./wanted-split.ts"
 const annotations = {
   /** When the session started, in epoch ms: its parent's time where it has a parent. */
   startedAt: "operator.metalbear.co/split-started-at",
+  /** Whether other clusters send to the session's queues here. */
+  shared: "operator.metalbear.co/split-shared",
   /** The queues that another cluster has made. */
   given: "operator.metalbear.co/split-given-queues"
 } as const
@@ -61,6 +63,8 @@ export interface StoredSession {
   readonly session: string
   readonly owner: SessionOwner
   readonly sessionKey: string | undefined
+  /** Whether other clusters send to the session's queues that this cluster makes. */
+  readonly isShared: boolean
   /** As the user wrote them, by the ids that the user wrote. */
   readonly filters: WantedSplit["filters"]
   readonly modes: WantedSplit["modes"]
@@ -130,6 +134,7 @@ export const storedSession = ({ metadata, spec, status }: MirrordClusterSplitSes
     session: metadata.ownerReferences?.[0]?.name ?? "",
     owner: spec.owner,
     sessionKey: spec.sessionKey ?? undefined,
+    isShared: metadata.annotations?.[annotations.shared] === "true",
     filters: new Map(
       queues.map(({ headersFilter, id, jqFilter }): readonly [string, FilterText] => [
         id,
@@ -192,6 +197,7 @@ export const newSessionObject = ({ container, name, owner, place, session, start
       labels: ownerLabel,
       annotations: {
         [annotations.startedAt]: String(startedAt),
+        ...(wanted.isShared && { [annotations.shared]: "true" }),
         ...(given !== undefined && { [annotations.given]: writeGiven(given) })
       },
       ownerReferences: [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? "", controller: true }]

@@ -61,6 +61,10 @@ export const splitAnnotations = {
   given: "operator.metalbear.co/split-given-queues"
 } as const
 
+/** Whether a session's object asks for a split by the annotation of a primary. */
+export const asksForSplit = ({ annotations }: Pick<ObjectMeta, "annotations">): boolean =>
+  annotations?.[splitAnnotations.wish] !== undefined
+
 /**
  * Annotation on a session's object that names its trace: W3C `traceparent`. Only operators that trace write and read
  * it.

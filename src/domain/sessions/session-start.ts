@@ -62,7 +62,11 @@ const graceEnd = ({ observed, parent, now }: Situation): number =>
 
 /** Whether waiting is of no use: the cluster will say the same in a moment. */
 const isFinal = ({ reason }: SessionFailure): boolean =>
-  reason === "NoSuchTarget" || reason === "UnusableTarget" || reason === "NotAllowed" || reason === "OtherPrimary"
+  reason === "NoSuchTarget" ||
+  reason === "UnusableTarget" ||
+  reason === "NotAllowed" ||
+  reason === "OtherPrimary" ||
+  reason === "QueuesNotSplit"
 
 /** Why a session may start, or go on, without a cluster; `undefined` while it must be waited for. */
 const leftOutReason = ({ verdict }: ClusterAssessment, situation: Situation): string | undefined => {
@@ -131,8 +135,9 @@ const startFailure = (situation: Situation, defaultCluster: ClusterAssessment | 
  */
 const lossOfDefault = (situation: Situation, defaultCluster: ClusterAssessment | undefined): Failing | undefined => {
   const verdict = defaultCluster?.verdict
-  if (verdict?._tag === "Failed" && verdict.failure.reason === "NoPods")
-    return { cluster: situation.parent.defaultCluster, failure: verdict.failure }
+  // Its program has no queues any more, and would read nothing.
+  const isOver = verdict?._tag === "Failed" && ["NoPods", "QueuesNotSplit"].includes(verdict.failure.reason)
+  if (isOver) return { cluster: situation.parent.defaultCluster, failure: verdict.failure }
   const lostAt = conditionSince(situation.parent.conditions, parentConditions.defaultReady, "False")
   const bound = situation.observed.settings.remoteSessionTimeoutSecs
   if (defaultCluster?.verdict._tag === "Ready" || lostAt === undefined || situation.now < lostAt + bound * 1000)

@@ -18,6 +18,7 @@ import { knownClusterUid } from "../../kernel/cluster-uid.ts"
 import { Events } from "../../kernel/event-recorder.ts"
 import { keyOfObject } from "../../kernel/planned-controller.ts"
 import { makeReflector } from "../../kernel/reflector.ts"
+import { QueueSplitting } from "../queue-splitting.ts"
 import { type ConfigurationCopies, makeConfigurationCopies, type Originals } from "./configuration-copies.ts"
 
 /** The configurations of a primary in its members. */
@@ -125,25 +126,25 @@ const makeSplitSync = Effect.fnUntraced(function* (options: SplitSyncOptions) {
   return { clusterChanged, configurationProblem }
 })
 
-/** `isOn`: whether queues are split at all. An operator without a fleet copies nothing. */
-export const splitSyncLayer = (isOn: boolean) =>
-  Layer.effectContext(
-    Effect.gen(function* () {
-      const { fleet } = yield* OwnCluster
-      const { clusters } = yield* FleetView
-      if (fleet === undefined || !isOn)
-        return Context.add(yield* withCapability({}), SplitSync, { configurationProblem: () => undefined })
-      const ownCluster = fleet.clusterName
-      const { clusterChanged, configurationProblem } = yield* makeSplitSync({
-        ownCluster,
-        clusters,
-        engaged: new Map()
-      })
-      const capability = yield* withCapability({
-        hear: (change) => {
-          if (change._tag === "ClusterChanged") clusterChanged(change.cluster)
-        }
-      })
-      return Context.add(capability, SplitSync, { configurationProblem })
+/** An operator without a fleet, or one that splits no queues, copies nothing. */
+export const splitSyncLayer = Layer.effectContext(
+  Effect.gen(function* () {
+    const { fleet } = yield* OwnCluster
+    const { clusters } = yield* FleetView
+    const { options } = yield* QueueSplitting
+    if (fleet === undefined || options === undefined)
+      return Context.add(yield* withCapability({}), SplitSync, { configurationProblem: () => undefined })
+    const ownCluster = fleet.clusterName
+    const { clusterChanged, configurationProblem } = yield* makeSplitSync({
+      ownCluster,
+      clusters,
+      engaged: new Map()
     })
-  )
+    const capability = yield* withCapability({
+      hear: (change) => {
+        if (change._tag === "ClusterChanged") clusterChanged(change.cluster)
+      }
+    })
+    return Context.add(capability, SplitSync, { configurationProblem })
+  })
+)

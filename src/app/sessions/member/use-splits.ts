@@ -14,7 +14,7 @@ import type {
 import { explainFailure, type SessionFailure } from "../../../domain/resources/session-failure.ts"
 import type { ConnectParams } from "../../../domain/sessions/connect-request.ts"
 import { failureStatus } from "../../../domain/sessions/failure-status.ts"
-import { splitsQueues } from "../../../domain/sessions/names.ts"
+import { asksForSplit, splitsQueues } from "../../../domain/sessions/names.ts"
 import { fromKubeTarget } from "../../../domain/targets/kube-target.ts"
 import { ApiError, badRequest, conflict, reconnectNotPossible } from "../../api/status.ts"
 import type { QueueSplits } from "../../queues/queue-splits.ts"
@@ -64,6 +64,8 @@ export const orderSplit = Effect.fnUntraced(function* (
   session: MirrordClusterSession
 ) {
   const { metadata, spec } = session
+  // Its primary has told what it wants with the child itself.
+  if (!client.isUser && asksForSplit(metadata)) return
   const wanted = yield* wantedBy(client, spec)
   if (wanted === undefined) return
   // The child of a primary is there before its queues are known.

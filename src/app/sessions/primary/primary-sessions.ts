@@ -3,8 +3,10 @@
  * its members. Starting and ending the session is left to the session manager.
  */
 
-import { Effect, Result, type Scope } from "effect"
+import { Clock, Effect, Result, type Scope } from "effect"
 import { clusterName } from "../../../domain/fleet/cluster-name.ts"
+import { wishNote } from "../../../domain/queues/split-wish.ts"
+import { namedQueues, wantedSplit } from "../../../domain/queues/wanted-split-reader.ts"
 import { memberName } from "../../../domain/relay/member.ts"
 import {
   mirrordMultiClusterSessions,
@@ -17,6 +19,8 @@ import { reconnectNotPossible } from "../../../domain/sessions/failure-status.ts
 import { ownerLabel, parentFinalizer, parentName, traceparentAnnotation } from "../../../domain/sessions/names.ts"
 import type { SessionId } from "../../../domain/sessions/session-id.ts"
 import { parentSpec } from "../../../domain/sessions/session-spec.ts"
+import { splitStartSecs } from "../../../domain/sessions/session-start.ts"
+import { fromKubeTarget } from "../../../domain/targets/kube-target.ts"
 import { parseTargetName } from "../../../domain/targets/target-path.ts"
 import type { Target } from "../../../domain/targets/target.ts"
 import { traceparentOf } from "../../../domain/tracing/traceparent.ts"
@@ -46,6 +50,25 @@ export interface PrimarySessions {
   ) => Effect.Effect<AcceptedConnection, ApiError, Scope.Scope>
 }
 
+/** The annotations by which the clusters of a session learn which queues are to be split. */
+const splitNotes = Effect.fnUntraced(function* (
+  params: ConnectParams,
+  { namespace, target }: MirrordMultiClusterSessionSpec,
+  isShared: boolean
+): Effect.fn.Return<Readonly<Record<string, string>>, ApiError> {
+  const named = fromKubeTarget(target)
+  if (named === undefined) return {}
+  const wanted = yield* Effect.fromResult(
+    Result.mapError(wantedSplit(params, { namespace, target: named, isLink: false }), badRequest)
+  )
+  const startedAt = yield* Clock.currentTimeMillis
+  return wanted === undefined ? {} : wishNote({ ...wanted, isShared, startedAt })
+})
+
+/** How long a session may take to start, in s. */
+const startSecs = ({ remoteSessionTimeoutSecs }: PrimarySessionsOptions, { params }: UserConnection): number =>
+  namedQueues(params).length === 0 ? remoteSessionTimeoutSecs : Math.max(remoteSessionTimeoutSecs, splitStartSecs)
+
 /** Creates the parent of a session at its first connect. */
 const createParent = Effect.fnUntraced(function* (
   { clusterName: primaryCluster, defaultCluster, fleet, ownApi }: PrimarySessionsOptions,
@@ -56,7 +79,9 @@ const createParent = Effect.fnUntraced(function* (
     Result.mapError(parentSpec(request, owner, params, { clusters, primaryCluster, defaultCluster }), badRequest)
   )
   const traceparent = yield* currentTraceparent
-  const annotations = traceparent === undefined ? {} : { annotations: { [traceparentAnnotation]: traceparent } }
+  const split = yield* splitNotes(params, spec, clusters.length > 1)
+  const notes = { ...(traceparent !== undefined && { [traceparentAnnotation]: traceparent }), ...split }
+  const annotations = Object.keys(notes).length === 0 ? {} : { annotations: notes }
   const parent = {
     apiVersion: apiVersionOf(mirrordMultiClusterSessions),
     kind: mirrordMultiClusterSessions.kind,
@@ -127,7 +152,7 @@ const linkConnection = Effect.fnUntraced(function* (
   const tooLate = asApiError(reconnectNotPossible(`Session ${name} did not become usable in time.`))
   const [parent, first] = yield* linkDefault(options, connection).pipe(
     Effect.timeoutOrElse({
-      duration: (options.remoteSessionTimeoutSecs + linkPatience) * 1_000,
+      duration: (startSecs(options, connection) + linkPatience) * 1_000,
       orElse: () => Effect.fail(tooLate)
     })
   )

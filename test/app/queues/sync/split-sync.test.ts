@@ -2,9 +2,12 @@
 
 import { assert, describe } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Logger, Scope } from "effect"
+import { MemoryQueues } from "../../../../lab/queues/memory-queues.ts"
+import { RandomStream } from "../../../../lab/simulation/kernel/random-stream.ts"
 import { Capabilities } from "../../../../src/app/ground/capability.ts"
 import { FleetView } from "../../../../src/app/ground/fleet-view.ts"
 import { Changes } from "../../../../src/app/kernel/change-feed.ts"
+import { QueueSplitting } from "../../../../src/app/queues/queue-splitting.ts"
 import { SplitSync, splitSyncLayer } from "../../../../src/app/queues/sync/split-sync-capability.ts"
 import { events } from "../../../../src/domain/events/event-object.ts"
 import { clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
@@ -19,6 +22,7 @@ import { it } from "../../../support/effect-it.ts"
 import { configurationOf } from "../../../support/fleet.ts"
 import { groundOf } from "../../../support/ground.ts"
 import { MemoryKubeApi, type MemoryCall } from "../../../support/memory-kube-api.ts"
+import { jq } from "../split-world.ts"
 
 const place = ["orders", "shop"] as const
 const [name, namespace] = place
@@ -93,10 +97,11 @@ class Fleet {
               api: () => api,
               lost: () => (lost ? "no answer" : undefined)
             }))
-        })
+        }),
+        Context.add(QueueSplitting, { options: isOn ? unused : undefined, servedAuthority: () => undefined })
       )
       const json = Logger.map(Logger.formatJson, (line) => void this.logged.push(line))
-      const made = yield* Effect.provideContext(Layer.build(splitSyncLayer(isOn)), ground).pipe(
+      const made = yield* Effect.provideContext(Layer.build(splitSyncLayer), ground).pipe(
         Scope.provide(scope),
         Effect.provide(Logger.layer([json]))
       )
@@ -118,6 +123,14 @@ class Fleet {
     this.member(cluster).lost = !reachable
     this.member(cluster).api.setReachable(reachable)
   }
+}
+
+/** Copies need no broker. */
+const unused = {
+  settings: { lingerSeconds: 60, isolatesPods: true, waitsForPods: true },
+  queues: new MemoryQueues(new RandomStream("sync")).port(),
+  jq,
+  endpoint: undefined
 }
 
 const begin = Effect.gen(function* () {

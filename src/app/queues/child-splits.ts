@@ -1,0 +1,167 @@
+/**
+ * The splits that primaries ask for: orders them for the children of their sessions, and says on the default cluster's
+ * child which queues were made, for the clusters that get them.
+ *
+ * Not here: carrying splits on (split-controller.ts), and sessions of one cluster, which order theirs as their users
+ * connect.
+ */
+
+import { Clock, Effect, Result, type Scope } from "effect"
+import type { GivenQueue } from "../../domain/queues/observed-split.ts"
+import { givenQueues, hasMadeQueues, madeQueuesNote, readWish } from "../../domain/queues/split-wish.ts"
+import type { StoredSession } from "../../domain/queues/stored-session.ts"
+import type { WantedSplit } from "../../domain/queues/wanted-split.ts"
+import { mirrordClusterSessions, type MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
+import { isBeingDeleted, preconditionOf } from "../../domain/resources/object-meta.ts"
+import type { WatchedResource } from "../../domain/resources/resource-descriptor.ts"
+import { asksForSplit } from "../../domain/sessions/names.ts"
+import { fromKubeTarget } from "../../domain/targets/kube-target.ts"
+import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
+import type { ApiError } from "../api/status.ts"
+import { type Controller, makeController, type Requeue } from "../kernel/controller.ts"
+import { orIf } from "../kernel/or-if.ts"
+import { readCached } from "../kernel/read-cached.ts"
+import { makeReflector, type Reflector } from "../kernel/reflector.ts"
+
+/** How long a configuration may take to come from the primary, ms. */
+const configurationComes = 20_000
+/** Milliseconds between two tries of a split that is refused: its configuration may be mended. */
+const tryAgain = 15_000
+
+/** How a child without a part in a split stands. */
+export type ChildSplitState =
+  /** It is looked at. */
+  | { readonly _tag: "Pending" }
+  /** There is nothing to split, where `mirrord up` asks for whatever there is. */
+  | { readonly _tag: "None" }
+  | { readonly _tag: "Refused"; readonly code: number; readonly message: string }
+
+export interface ChildSplits {
+  readonly started: Effect.Effect<void>
+  /** `undefined` for sessions that ask for no split. `session`: the name of the child. */
+  readonly stateOf: (session: string) => ChildSplitState | undefined
+  /** Looks at a child again whose part in a split has changed. */
+  readonly partChanged: (session: string) => void
+}
+
+export interface ChildSplitsOptions {
+  readonly api: KubeApi
+  /** The session's part in a split, by the name of the child; `undefined` while there is none. */
+  readonly partOf: (session: string) => StoredSession | undefined
+  /** The queues that this cluster has made for a part. */
+  readonly madeFor: (part: StoredSession) => ReadonlyArray<GivenQueue>
+  readonly check: (wanted: WantedSplit) => Effect.Effect<boolean, ApiError>
+  readonly order: (session: MirrordClusterSession, wanted: WantedSplit) => Effect.Effect<void, ApiError>
+  readonly changed: (session: string) => void
+}
+
+/** Children whose sessions split queues; others count as if they were not there. */
+const splittingChildren: WatchedResource<MirrordClusterSession> = {
+  ...mirrordClusterSessions,
+  keeps: (object) => (asksForSplit(object.metadata) ? object : undefined)
+}
+
+/** The split that a child asks for; `undefined` if it cannot be read. */
+const wantedBy = ({ metadata, spec }: MirrordClusterSession): WantedSplit | undefined => {
+  const wish = readWish(metadata)
+  const target = fromKubeTarget(spec.target)
+  if (wish === undefined || target?._tag !== "Workload") return undefined
+  const { container, kind, name } = target
+  return { ...wish, workload: { namespace: spec.namespace, kind, name, container }, given: givenQueues(metadata) }
+}
+
+interface Known {
+  readonly since: number
+  state: ChildSplitState
+}
+
+interface State {
+  readonly options: ChildSplitsOptions
+  readonly cache: Reflector
+  readonly known: Map<string, Known>
+}
+
+const unreadable = {
+  _tag: "Refused",
+  code: 400,
+  message: "The split of queues that the primary asks for cannot be read: let both clusters have the same release."
+} as const
+
+/** Writes on the child which queues were made, once. */
+const tellQueues = (
+  { options: { api } }: State,
+  { metadata }: MirrordClusterSession,
+  queues: ReadonlyArray<GivenQueue>
+): Effect.Effect<void, KubeError> =>
+  hasMadeQueues(metadata)
+    ? Effect.void
+    : api
+        .mergePatch(mirrordClusterSessions, metadata.name, {
+          metadata: { ...preconditionOf(metadata), annotations: madeQueuesNote(queues) }
+        })
+        .pipe(Effect.asVoid, orIf("NotFound", Effect.void))
+
+/** Orders the split of a child, if there is one to order. */
+const orderFor = Effect.fnUntraced(function* (
+  { options: { check, order } }: State,
+  child: MirrordClusterSession,
+  known: Known
+): Effect.fn.Return<ChildSplitState> {
+  const wanted = wantedBy(child)
+  if (wanted === undefined) return unreadable
+  if (wanted.isAutomatic && wanted.given?.length === 0) return { _tag: "None" }
+  const asked = check(wanted).pipe(Effect.tap((is) => (is ? order(child, wanted) : Effect.void)))
+  const found = yield* Effect.result(asked)
+  if (Result.isSuccess(found)) return { _tag: found.success ? "Pending" : "None" }
+  const { code, message } = found.failure
+  const isEarly = code === 404 && (yield* Clock.currentTimeMillis) < known.since + configurationComes
+  return isEarly ? { _tag: "Pending" } : { _tag: "Refused", code, message }
+})
+
+const reconcile = Effect.fnUntraced(function* (state: State, name: string): Effect.fn.Return<Requeue, KubeError> {
+  const { cache, known, options } = state
+  const object = cache.get(name)
+  const child = object === undefined ? undefined : Result.getOrUndefined(readCached(splittingChildren, object))
+  if (child === undefined || isBeingDeleted(child.metadata)) {
+    known.delete(name)
+    return undefined
+  }
+  const since = yield* Clock.currentTimeMillis
+  const one: Known = known.get(name) ?? { since, state: { _tag: "Pending" } }
+  known.set(name, one)
+  const isMaker = givenQueues(child.metadata) === undefined
+  const part = options.partOf(name)
+  if (part !== undefined) {
+    const { phase } = part.wanted
+    if (isMaker && (phase === "resourcesReady" || phase === "ready"))
+      yield* tellQueues(state, child, options.madeFor(part))
+    return undefined
+  }
+  const before = one.state
+  one.state = yield* orderFor(state, child, one)
+  if (one.state._tag === "None" && isMaker) yield* tellQueues(state, child, [])
+  if (one.state._tag !== before._tag) options.changed(name)
+  return one.state._tag === "None" ? undefined : { after: one.state._tag === "Refused" ? tryAgain : 1_000 }
+})
+
+/** Serves the wishes of primaries for as long as the scope lives. */
+export const makeChildSplits = Effect.fnUntraced(function* (
+  options: ChildSplitsOptions
+): Effect.fn.Return<ChildSplits, never, Scope.Scope> {
+  const known: State["known"] = new Map()
+  const made: { controller: Controller | undefined } = { controller: undefined }
+  const enqueue = (session: string): void => made.controller?.enqueue(session)
+  const cache = yield* makeReflector(options.api, splittingChildren, ({ metadata }) => enqueue(metadata.name))
+  made.controller = yield* makeController({
+    name: "ChildSplit",
+    reconcile: (name) => reconcile({ options, cache, known }, name)
+  })
+  return {
+    started: cache.awaitSynced,
+    stateOf: (session) =>
+      cache.get(session) === undefined ? undefined : (known.get(session)?.state ?? { _tag: "Pending" }),
+    partChanged: (session) => {
+      if (cache.get(session) !== undefined) enqueue(session)
+    }
+  }
+})
