@@ -74,10 +74,11 @@ const rememberedFor = 600_000
 
 /** Forgets what concerns sessions and queues that are over. `live`: the names and uids of the others. */
 export const forgetEnded = (
-  { failures, messageSizes, problems, queues, reported }: KnownSplit,
+  known: Pick<KnownSplit, "failures" | "messageSizes" | "problems" | "queues" | "reported">,
   live: ReadonlySet<string>,
   now: number
 ): void => {
+  const { failures, messageSizes, problems, queues, reported } = known
   for (const map of [messageSizes, problems, queues]) for (const key of map.keys()) if (!live.has(key)) map.delete(key)
   for (const [key, { at }] of failures) if (at + rememberedFor < now) failures.delete(key)
   for (const key of reported) {

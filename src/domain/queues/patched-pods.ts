@@ -9,8 +9,11 @@ import type { SplitAction } from "./split-action.ts"
 
 /** Restarts for pods that are born without the names, though the webhook is there: something takes them away. */
 const maxAttempts = 3
-/** Milliseconds between two restarts for such pods. */
-const restartEvery = 60_000
+/**
+ * When such pods are replaced again, in epoch ms. The first time soon: an operator that was away for a moment lets a
+ * session that begins wait no longer than it may.
+ */
+const nextRestartAt = ({ at, attempts }: RecordedRestart): number => at + (attempts === 1 ? 20_000 : 60_000)
 
 /** Whether a pod may still read the main queues of a split: until it is gone, also while it is being deleted. */
 export const readsMain = (pods: ReadonlyArray<WorkloadPod>, split: string): boolean =>
@@ -54,7 +57,7 @@ export const losesNames = (observed: ObservedSplit, record: SplitRecord, now: nu
   return (
     restart !== undefined &&
     restart.attempts >= maxAttempts &&
-    now >= restart.at + restartEvery &&
+    now >= nextRestartAt(restart) &&
     misfitsOf(observed, record).some((pod) => isStray(pod, restart)) &&
     !readsMain(observed.pods, uid)
   )
@@ -82,7 +85,7 @@ export const restartSteps = (observed: ObservedSplit, record: SplitRecord, now: 
     return attempts > 1 ? [{ _tag: "WriteRecord", change: { restart: { ...current, attempts: 1 } }, precondition }] : []
   }
   const hasStrays = misfits.some((pod) => isStray(pod, current))
-  if (hasStrays && now >= at + restartEvery) {
+  if (hasStrays && now >= nextRestartAt(current)) {
     return attempts < maxAttempts || phase === "Unpatching"
       ? [order(attempts + 1)]
       : [{ _tag: "Report", key: `Strays ${uid}.${number}`, message: strayMessage }]
@@ -91,6 +94,6 @@ export const restartSteps = (observed: ObservedSplit, record: SplitRecord, now: 
   const isOrdered = observed.workload === undefined || observed.workload.restartToken === token
   return [
     ...(isOrdered ? [] : [{ _tag: "RestartWorkload", strategy: times.strategy, token, bornBefore: at } as const]),
-    ...(hasStrays ? [{ _tag: "RequeueAt", at: at + restartEvery } as const] : [])
+    ...(hasStrays ? [{ _tag: "RequeueAt", at: nextRestartAt(current) } as const] : [])
   ]
 }

@@ -5,6 +5,7 @@ import { RandomStream } from "../../../lab/simulation/kernel/random-stream.ts"
 import { asObject, asObjects, asString, at } from "../../../src/domain/json.ts"
 import type { PatchOperation } from "../../../src/domain/queues/pod-patch.ts"
 import { patchedLabel } from "../../../src/domain/queues/pod-patch.ts"
+import { splitSessions } from "../../../src/domain/queues/stored-session.ts"
 import { deployments, mutatingWebhookConfigurations, pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { MessageQueues } from "../../../src/ports/message-queues.ts"
@@ -27,12 +28,14 @@ export class SplitCluster {
   readonly api = new MemoryKubeApi("here")
   readonly sqs: MemoryQueues
   readonly queues: MessageQueues["Service"]
-  /** The messages that programs have read and deleted, with the name of the queue and who read it when. */
+  /** The messages that programs have read, with the name of the queue and who read it when. */
   readonly read: Array<{ readonly by: string; readonly queue: string; readonly body: string; readonly at: number }> = []
   /** Answers for the operator; `undefined` while it is away. */
   operator: AskAboutPod | undefined
   /** Local programs by the names of their sessions, with the queues of each. */
   readonly programs = new Map<string, ReadonlyArray<string>>()
+  /** Whether new pods become ready. */
+  isReady = true
   #pods = 0
 
   constructor(seed = "splits") {
@@ -69,10 +72,19 @@ export class SplitCluster {
   /** Lets the cluster live: one step each half second. */
   readonly live = (now: () => number): Effect.Effect<never> =>
     Effect.gen({ self: this }, function* () {
+      this.#collect()
       for (const deployment of this.api.peekAll(deployments)) this.#roll(deployment, now())
       yield* this.#consume
       yield* Effect.sleep(500)
     }).pipe(Effect.forever)
+
+  /** The garbage collector: a part of a split may be ordered when its session is over. */
+  #collect(): void {
+    for (const { metadata } of this.api.peekAll(splitSessions)) {
+      const isOwned = metadata.ownerReferences?.some(({ uid }) => this.api.objects.has(uid)) ?? false
+      if (!isOwned) this.api.erase(splitSessions, metadata.name)
+    }
+  }
 
   /** One step of the controllers of a Deployment and its ReplicaSets. */
   #roll({ metadata: { name, namespace = "" }, ...deployment }: KubeObject, now: number): void {
@@ -91,7 +103,7 @@ export class SplitCluster {
       this.#create(namespace, set, hash, template, now)
     const ready = current.filter((pod) => at(pod, "status", "phase") === "Running")
     for (const { metadata } of current.slice(wanted)) this.api.erase(pods, metadata.name, namespace)
-    for (const pod of current)
+    for (const pod of this.isReady ? current : [])
       if (!ready.includes(pod)) this.api.write(pods, pod.metadata.name, { status: running }, namespace)
     if (ready.length < wanted) return
     for (const { metadata } of own) {
@@ -154,10 +166,10 @@ export class SplitCluster {
   readonly #readOnce = Effect.fnUntraced({ self: this }, function* (this: SplitCluster, by: string, queue: string) {
     const url = queue.includes("/") ? queue : yield* this.queues.urlOf(queue)
     const found = yield* this.queues.receive({ url, max: 10, waitSeconds: 0, visibilitySeconds: 30 })
-    const entries = found.flatMap(({ ReceiptHandle = "" }, index) => [{ Id: String(index), ReceiptHandle }])
-    if (entries.length > 0) yield* this.queues.deleteBatch(url, entries)
     const now = yield* Clock.currentTimeMillis
     for (const { Body: body = "" } of found) this.read.push({ by, queue, body, at: now })
+    const entries = found.flatMap(({ ReceiptHandle = "" }, index) => [{ Id: String(index), ReceiptHandle }])
+    if (entries.length > 0) yield* this.queues.deleteBatch(url, entries)
   })
 }
 

@@ -15,6 +15,7 @@ import {
   mirrordClusterSessions
 } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordSplitConfigs } from "../../../src/domain/resources/queues/mirrord-split-config.ts"
+import { splitsQueuesAnnotation } from "../../../src/domain/sessions/names.ts"
 import type { KubeApi } from "../../../src/ports/kube-api.ts"
 import type { MessageQueues } from "../../../src/ports/message-queues.ts"
 import { pass } from "../../support/connect-request.ts"
@@ -171,8 +172,8 @@ export const sessionName = "00000000000000ff"
 
 export const makeSession = (cluster: SplitCluster, name = sessionName, now = 0): MirrordClusterSession => {
   const target = { apiVersion: "apps/v1", kind: "Deployment", name: "consumer", container: "" }
-  const spec = { namespace: "shop", owner, target }
-  return cluster.api.write(mirrordClusterSessions, name, { spec }, undefined, now) as unknown as MirrordClusterSession
+  const object = { metadata: { annotations: splitsQueuesAnnotation }, spec: { namespace: "shop", owner, target } }
+  return cluster.api.write(mirrordClusterSessions, name, object, undefined, now) as unknown as MirrordClusterSession
 }
 
 /** Makes a session and orders its split. */
