@@ -48,7 +48,7 @@ import { webhookState } from "./split-webhook.ts"
 
 /** How long the queues of a configuration are not looked up again while its objects are the same, ms. */
 const resolveEvery = 60_000
-/** How long after a look-up that was not answered the next is made, ms. */
+/** How long after a look-up or a deletion that was not answered the next is made, ms. */
 const resolveAgain = 5_000
 /** Milliseconds between two looks at a workload about which nothing was heard. */
 const lookEvery = 30_000
@@ -308,8 +308,17 @@ const isOver = ({ known, queues, sessions, stored, webhook }: SeenSplit): boolea
  * Ends what the strategy `isolatePods` has begun with a pod, whatever has become of the split since. Gives the time to
  * come here again at the latest; `undefined` if no pod is out of its set.
  */
-const endIsolation = ({ ground: { api } }: State, { known, pods, workload }: SeenSplit) =>
-  workload === undefined || pods.some(isIsolated) ? isolatePods(api, known.place, 0) : Effect.undefined
+const endIsolation = Effect.fnUntraced(function* (
+  { ground: { api } }: State,
+  { known: { place }, pods, workload }: SeenSplit
+): Effect.fn.Return<number | undefined> {
+  if (workload !== undefined && !pods.some(isIsolated)) return undefined
+  const until = yield* Effect.result(isolatePods(api, place, 0))
+  if (Result.isSuccess(until)) return until.success
+  const { name, namespace } = place
+  yield* logWarning("isolated pod was not deleted", { namespace, workload: name, problem: until.failure.message })
+  return (yield* Clock.currentTimeMillis) + resolveAgain
+})
 
 /** Sessions whose filters are not known yet would lose their messages to the workload. */
 const isReadable = ({ known, sessions, workload }: SeenSplit): boolean =>

@@ -2,8 +2,12 @@ import { assert, describe } from "@effect/vitest"
 import { Clock, Effect, Exit, Scope } from "effect"
 import { forgetEnded } from "../../../src/app/queues/known-split.ts"
 import type { QueueSplits } from "../../../src/app/queues/queue-splits.ts"
+import { splitPatches } from "../../../src/domain/queues/stored-split.ts"
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { MirrordClusterSession } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import { mirrordSplitConfigs } from "../../../src/domain/resources/queues/mirrord-split-config.ts"
+import { mirrordWorkloadQueueRegistries } from "../../../src/domain/resources/queues/mirrord-workload-queue-registry.ts"
+import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
 import type { SplitCluster } from "./split-cluster.ts"
@@ -125,6 +129,10 @@ describe("sessions of one split", () => {
 
   it.effect("have the configuration of the first that goes on, whatever the others' containers are", function* () {
     const cluster = clusterWith()
+    cluster.api.erase(mirrordSplitConfigs, "consumer", "shop")
+    const consumer = { name: "consumer", workloadType: "Deployment", container: "app" }
+    const queues = { orders: { queueType: "SQS", nameSource: { envVar: "ORDERS" } } }
+    cluster.api.write(mirrordWorkloadQueueRegistries, "consumer", { spec: { consumer, queues } }, "shop")
     const { splits } = yield* began(cluster)
     const other = wanted("^ann$")
     yield* Effect.forkScoped(
@@ -147,7 +155,9 @@ describe("workloads with one queue", () => {
     let { splits } = yield* operate(cluster, { process })
     yield* pass("1 second")
     const one = wanted("^ann$")
-    // Both at once, so that neither sees the other's record.
+    // Neither sees the other's record when it begins.
+    cluster.api.before = ({ plural, verb }) =>
+      verb === "create" && plural === splitPatches.plural ? Effect.sleep(200) : Effect.void
     const session = yield* Effect.all(
       [
         start(cluster, splits, one, nameOf(1)),
@@ -207,11 +217,16 @@ describe("the strategy isolatePods", () => {
         1
       )
       end(cluster, nameOf(1))
-      yield* pass("2 seconds")
+      // So long that nothing else is left of the split.
+      const forbidden = new KubeError({ cluster: "here", operation: "delete", reason: "Forbidden", detail: "no right" })
+      cluster.api.before = ({ plural, verb }) =>
+        verb === "delete" && plural === "pods" ? Effect.fail(forbidden) : Effect.void
+      yield* pass("5 minutes")
       if (isKilled) {
         yield* Scope.close(operator.scope, Exit.void)
         yield* operate(cluster)
       }
+      cluster.api.before = () => Effect.void
       cluster.isReady = true
       yield* pass("5 minutes")
       assert.deepStrictEqual([leftOf(cluster), cluster.values("consumer")], [[], ["orders", "orders"]])
