@@ -64,7 +64,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
   "src/domain/copies": inDomain("resources", "targets", "fleet", "sessions"),
   "src/domain/branches": inDomain("resources", "protocol", "targets", "agents", "fleet", "policies", "sessions"),
   "src/domain/queues": inDomain("resources", "targets", "sessions", "fleet/credentials"),
-  "src/domain/events": inDomain("resources", "fleet", "sessions", "branches"),
+  "src/domain/events": inDomain("resources", "fleet", "sessions", "branches", "queues"),
   "src/domain/metrics": inDomain("resources", "sessions", "queues"),
   "src/domain/commands": inDomain(
     "resources",
@@ -130,7 +130,8 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
     "metrics",
     "operator",
     "branches",
-    "copies"
+    "copies",
+    "queues"
   ),
   "src/app": ["src/**"],
   "lab/memory": ["src/**"],

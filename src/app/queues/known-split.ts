@@ -82,9 +82,9 @@ export const forgetEnded = (
   for (const map of [messageSizes, problems, queues]) for (const key of map.keys()) if (!live.has(key)) map.delete(key)
   for (const [key, { at }] of failures) if (at + rememberedFor < now) failures.delete(key)
   for (const key of reported) {
-    // What it is about follows its first word, perhaps with a number.
+    // The name of its object follows its first word, perhaps with a number behind.
     const [, about = ""] = key.split(" ")
-    if (!live.has(about) && !live.has(about.replace(/\.\d+$/u, ""))) reported.delete(key)
+    if (!live.has(about) && !live.has(about.slice(0, about.lastIndexOf(".")))) reported.delete(key)
   }
 }
 

@@ -86,8 +86,8 @@ const orderProblem = ({ sources }: ResolvedSplit, { wanted: { queues } }: Stored
     shared && {
       code: 400,
       message:
-        `The FIFO queue ${quoted(shared.name)} is read by several clusters, and its order would be lost between their ` +
-        "main queues: split it in a session of one cluster."
+        `The FIFO queue ${quoted(shared.name)} is read by several clusters, and its order would be lost between ` +
+        "their main queues: split it in a session of one cluster."
     }
   )
 }
@@ -113,7 +113,7 @@ const workloadOf = (workload: KubeObject | undefined): ObservedWorkload | undefi
     ? undefined
     : { replicas: asNumber(at(workload, "spec", "replicas")) ?? 1, restartToken: restartToken(workload) }
 
-/** What is known of a queue at SQS. */
+/** A queue at SQS as far as this process has seen it. */
 const stateOf = ({ queues }: KnownSplit, name: string): QueueState => queues.get(name) ?? { _tag: "Unknown" }
 
 const givenStates = ({ known, sessions }: SeenSplit): ReadonlyMap<string, QueueState> =>

@@ -6,7 +6,6 @@
  */
 
 import { Clock, Effect, Result } from "effect"
-import { quoted } from "../../domain/clean-text.ts"
 import { splitSessionEvent } from "../../domain/events/queue-events.ts"
 import type { DestinationQueue } from "../../domain/queues/forwarded-message.ts"
 import type { DrainTarget, ForwardingTable, SplitSource } from "../../domain/queues/observed-split.ts"
@@ -32,7 +31,7 @@ import { Workload } from "../../domain/resources/core-kinds.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import { kindAddress } from "../../domain/targets/target.ts"
 import { JqPrograms } from "../../ports/jq-programs.ts"
-import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
+import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 import { MessageQueues, QueueError } from "../../ports/message-queues.ts"
 import type { EventRecorder } from "../kernel/event-recorder.ts"
 import { logWarning } from "../kernel/log.ts"
@@ -76,7 +75,7 @@ const usualMessageSize = 262_144
 const keptCounts = 16
 
 /** The name of the record of a workload's split. */
-export const splitObjectName = ({ kind, name, namespace }: SeenSplit["known"]["place"]): string => {
+const splitObjectName = ({ kind, name, namespace }: SeenSplit["known"]["place"]): string => {
   const digest = sha256Hex(`${namespace}/${kind}/${name}`).slice(0, 16)
   return `${name.slice(0, 200)}.${kind}.${digest}`
 }
@@ -125,10 +124,12 @@ const recordSplit = ({ api, splits }: ActingGround, seen: SeenSplit, action: Act
 const orReread =
   ({ api }: ActingGround, cache: Reflector, name: string) =>
   <A>(write: Effect.Effect<A, KubeError>): Effect.Effect<A, KubeError> =>
-    Effect.catch(write, (error) =>
-      error.reason === "Conflict" || error.reason === "NotFound"
-        ? Effect.andThen(cache.reread(name), Effect.fail(changedMeanwhile(api, error.operation, error.detail)))
-        : Effect.fail(error)
+    write.pipe(
+      Effect.catch((error) =>
+        error.reason === "Conflict" || error.reason === "NotFound"
+          ? Effect.andThen(cache.reread(name), Effect.fail(changedMeanwhile(api, error.operation, error.detail)))
+          : Effect.fail(error)
+      )
     )
 
 /** Changes the record as it was seen. */
@@ -165,7 +166,8 @@ const recordQueue = ({ addsSessionKey, api, records }: ActingGround, seen: SeenS
   )
 }
 
-const withoutRedrive = ({ RedrivePolicy: _, ...attributes }: Readonly<Record<string, string>>) => attributes
+const withoutRedrive = (attributes: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== "RedrivePolicy"))
 
 /** Makes a queue like the original. Its dead letters stay out if SQS does not allow the source to have them. */
 const createQueue = Effect.fnUntraced(function* (
@@ -436,15 +438,24 @@ const report = ({ events }: ActingGround, { known, workload }: SeenSplit, { key,
     return logWarning("split of queues", { namespace, workload: name, problem: message })
   })
 
-const perform = (ground: ActingGround, seen: SeenSplit, action: Performed): Performing => {
+/** The actions about queues, and the loops that move their messages. */
+type QueueAction = Exclude<
+  Performed,
+  Act<
+    | "RecordSplit"
+    | "WriteRecord"
+    | "DeleteRecord"
+    | "WriteStatus"
+    | "PutWebhook"
+    | "RemoveWebhook"
+    | "RestartWorkload"
+    | "Report"
+  >
+>
+
+const performAtQueues = (ground: ActingGround, seen: SeenSplit, action: QueueAction): Performing => {
   const { known } = seen
   switch (action._tag) {
-    case "RecordSplit":
-      return recordSplit(ground, seen, action)
-    case "WriteRecord":
-      return patchSplit(ground, seen, (stored) => changedSplit(stored, action.change))
-    case "DeleteRecord":
-      return deleteSplit(ground, seen, action)
     case "RecordQueue":
       return recordQueue(ground, seen, action)
     case "CreateQueue":
@@ -461,6 +472,21 @@ const perform = (ground: ActingGround, seen: SeenSplit, action: Performed): Perf
       return deleteQueue(ground, seen, action)
     case "ForgetQueue":
       return forgetQueue(ground, seen, action)
+    case "StartForwarding":
+      return startForwarding(ground, seen, action)
+    case "StopForwarding":
+      return Effect.sync(() => known.forwarders.stop(action.source.identity))
+  }
+}
+
+const perform = (ground: ActingGround, seen: SeenSplit, action: Performed): Performing => {
+  switch (action._tag) {
+    case "RecordSplit":
+      return recordSplit(ground, seen, action)
+    case "WriteRecord":
+      return patchSplit(ground, seen, (stored) => changedSplit(stored, action.change))
+    case "DeleteRecord":
+      return deleteSplit(ground, seen, action)
     case "WriteStatus":
       return writeSessionStatus(ground, seen, action)
     case "PutWebhook":
@@ -468,13 +494,11 @@ const perform = (ground: ActingGround, seen: SeenSplit, action: Performed): Perf
     case "RemoveWebhook":
       return removeWebhook(ground.api, seen.webhook.name)
     case "RestartWorkload":
-      return restartWorkload(ground.api, known.place, action)
-    case "StartForwarding":
-      return startForwarding(ground, seen, action)
-    case "StopForwarding":
-      return Effect.sync(() => known.forwarders.stop(action.source.identity))
+      return restartWorkload(ground.api, seen.known.place, action)
     case "Report":
       return report(ground, seen, action)
+    default:
+      return performAtQueues(ground, seen, action)
   }
 }
 

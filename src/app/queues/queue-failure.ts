@@ -1,4 +1,4 @@
-/** What a failed call means for the split whose action it was. */
+/** The meaning of a failed call for the split whose action it was. */
 
 import { sentence } from "../../domain/clean-text.ts"
 import type { SplitFailure } from "../../domain/queues/split-failure.ts"

@@ -1,5 +1,5 @@
 /**
- * What sessions ask of splits: whether one is possible, to have one, and how far it is.
+ * The questions of sessions about splits: whether one is possible, to have one, and how far it is.
  *
  * Not here: carrying splits on (split-controller.ts).
  */
@@ -179,7 +179,7 @@ const queueSplitObjects = (splits: Splits, namespace: string | undefined): Reado
     .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
 }
 
-/** What sessions may ask of the splits of this cluster. */
+/** The splits of this cluster for its sessions. */
 export const sessionSplits = (options: SessionSplitsOptions): QueueSplits["Service"] => {
   const { areServed, splits } = options
   const told = new WeakSet<KubeObject>()

@@ -14,7 +14,7 @@ import { mirrordSplitConfigs } from "../../domain/resources/queues/mirrord-split
 import { mirrordWorkloadQueueRegistries } from "../../domain/resources/queues/mirrord-workload-queue-registry.ts"
 import type { ResourceDescriptor, WatchedResource } from "../../domain/resources/resource-descriptor.ts"
 import type { ConnectRoute } from "../../domain/sessions/connect-route.ts"
-import type { KubeObject } from "../../ports/kube-api.ts"
+import type { KubeApi, KubeObject } from "../../ports/kube-api.ts"
 import { type Capability, withCapability } from "../ground/capability.ts"
 import { OwnCluster } from "../ground/own-cluster.ts"
 import { Changes } from "../kernel/change-feed.ts"
@@ -47,6 +47,26 @@ const inNamespace = <T>(resource: WatchedResource<T>, cache: Reflector, namespac
     return object.metadata.namespace === namespace && Result.isSuccess(read) ? [read.success] : []
   })
 
+/** Follows the configurations of queues of both kinds. `changed`: one of a namespace has changed. */
+const followConfigurations = Effect.fnUntraced(function* (api: KubeApi, changed: (namespace: string) => void) {
+  const hear = ({ metadata }: KubeObject): void => changed(metadata.namespace ?? "")
+  const configs = yield* makeReflector(api, splitConfigs, hear)
+  const older = yield* makeReflector(api, registries, hear)
+  const objects = (namespace: string): SplitObjects => ({
+    splitConfigs: inNamespace(splitConfigs, configs, namespace),
+    registries: inNamespace(registries, older, namespace)
+  })
+  return { objects, started: Effect.andThen(configs.awaitSynced, older.awaitSynced) }
+})
+
+/** The split whose names new pods get. */
+const patching =
+  ({ splits }: Splits) =>
+  (uid: string): PatchingSplit | undefined => {
+    const found = splits().find(({ record }) => record.uid === uid && record.phase !== "Unpatching")
+    return found && { uid, workload: found.place, updates: found.updates }
+  }
+
 const features: NonNullable<Capability["features"]> = () => [
   "SqsQueueSplitting",
   "SqsQueueSplittingDirect",
@@ -64,13 +84,9 @@ export const splitLayer = Layer.effectContext(
       return Context.add(yield* withCapability({ features }), QueueSplits, elsewhere)
     }
     const changes = yield* Changes
-    const changed = ({ metadata }: KubeObject): void => splits.configurationChanged(metadata.namespace ?? "")
-    const configs = yield* makeReflector(api, splitConfigs, changed)
-    const older = yield* makeReflector(api, registries, changed)
-    const objects = (namespace: string): SplitObjects => ({
-      splitConfigs: inNamespace(splitConfigs, configs, namespace),
-      registries: inNamespace(registries, older, namespace)
-    })
+    const { objects, started: configured } = yield* followConfigurations(api, (namespace) =>
+      splits.configurationChanged(namespace)
+    )
     const { endpoint, jq, queues, settings } = options
     const resolving = {
       api: retryingApi(api),
@@ -119,17 +135,12 @@ export const splitLayer = Layer.effectContext(
       order: service.order,
       changed: (session) => changes.publish({ _tag: "ChildChanged", session })
     })
-    const caches = [configs.awaitSynced, older.awaitSynced, splits.started, children.started]
-    const started = Effect.forEach(caches, (one) => one, { discard: true })
+    const started = Effect.forEach([configured, splits.started, children.started], (one) => one, { discard: true })
     const capability = yield* withCapability({
       features,
       started,
       requirement: service.requirement
     })
-    const lookup = (uid: string): PatchingSplit | undefined => {
-      const found = splits.splits().find(({ record }) => record.uid === uid && record.phase !== "Unpatching")
-      return found && { uid, workload: found.place, updates: found.updates }
-    }
-    return Context.add(capability, QueueSplits, service).pipe(Context.add(PodReviews, { lookup }))
+    return Context.add(capability, QueueSplits, service).pipe(Context.add(PodReviews, { lookup: patching(splits) }))
   })
 )

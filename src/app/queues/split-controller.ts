@@ -348,7 +348,7 @@ const reconcile = Effect.fnUntraced(function* (
     concurrency: "unbounded"
   })
   if (results.includes("Conflict")) return "Conflict"
-  // What was done is seen in another turn, and so is what failed: the session hears of it.
+  // Another turn sees the results, failures among them: the session hears of them.
   if (results.includes("Done") || results.includes("Failed")) return { after: 1 }
   const times = [
     ...plan.flatMap((action) => (action._tag === "RequeueAt" ? [action.at] : [])),

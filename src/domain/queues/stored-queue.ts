@@ -1,6 +1,6 @@
 /**
- * The record of a temporary queue in the cluster: a MirrordClusterExternalResource with the queue's URL. What only this
- * operator reads of it stands in an annotation.
+ * The record of a temporary queue in the cluster: a MirrordClusterExternalResource with the queue's URL. The notes of
+ * this operator alone stand in an annotation.
  *
  * Not here: when a queue is recorded, made and forgotten (split-plan.ts).
  */

@@ -115,18 +115,35 @@ const idOf = (name: string): bigint | undefined =>
 const givenOf = (metadata: ObjectMeta): WantedSession["queues"] => {
   const text = metadata.annotations?.[annotations.given]
   if (text === undefined) return { _tag: "Own" }
-  // What cannot be read gives no queue: one of this cluster's own would have no reader.
+  // A text that cannot be read gives no queue: one of this cluster's own would have no reader.
   const given = Result.getOrElse(readGiven(text), () => [])
   return { _tag: "Given", given: given.map((queue): GivenQueue => ({ ...queue, id: queue.id })) }
 }
+
+type Wishes = Pick<StoredSession, "filters" | "modes">
+
+const wishesOf = ({ queues: all }: MirrordClusterSplitSession["spec"]): Wishes => {
+  const queues = all.filter(({ kind }) => kind === "sqs")
+  return {
+    filters: new Map(
+      queues.map(({ headersFilter, id, jqFilter }): readonly [string, FilterText] => [
+        id,
+        { attributes: headersFilter ?? {}, program: jqFilter ?? undefined }
+      ])
+    ),
+    modes: new Map(queues.flatMap(({ id, mode }) => (mode === undefined ? [] : [[id, mode] as const])))
+  }
+}
+
+/** When a session started, epoch ms. */
+const startOf = ({ annotations: notes, creationTimestamp }: ObjectMeta): number =>
+  Number(notes?.[annotations.startedAt] ?? timeOf(creationTimestamp) ?? 0)
 
 /** The session of an object; `undefined` if the object is none that this operator can split for. */
 export const storedSession = ({ metadata, spec, status }: MirrordClusterSplitSession): StoredSession | undefined => {
   const place = placeOf(spec.namespace, spec.target)
   const id = idOf(metadata.name)
   if (place === undefined || id === undefined) return undefined
-  const queues = spec.queues.filter(({ kind }) => kind === "sqs")
-  const created = timeOf(metadata.creationTimestamp) ?? 0
   return {
     metadata,
     place,
@@ -135,17 +152,11 @@ export const storedSession = ({ metadata, spec, status }: MirrordClusterSplitSes
     owner: spec.owner,
     sessionKey: spec.sessionKey ?? undefined,
     isShared: metadata.annotations?.[annotations.shared] === "true",
-    filters: new Map(
-      queues.map(({ headersFilter, id, jqFilter }): readonly [string, FilterText] => [
-        id,
-        { attributes: headersFilter ?? {}, program: jqFilter ?? undefined }
-      ])
-    ),
-    modes: new Map(queues.flatMap(({ id, mode }) => (mode === undefined ? [] : [[id, mode] as const]))),
+    ...wishesOf(spec),
     wanted: {
       id,
       uid: metadata.uid ?? "",
-      startedAt: Number(metadata.annotations?.[annotations.startedAt] ?? created),
+      startedAt: startOf(metadata),
       queues: givenOf(metadata),
       phase: phaseOf(status),
       isEnding: isBeingDeleted(metadata)

@@ -1,6 +1,6 @@
 /**
- * The record of a split in the cluster: a MirrordClusterWorkloadPatch, whose request is what patched pods get. What
- * only this operator reads of it stands in an annotation.
+ * The record of a split in the cluster: a MirrordClusterWorkloadPatch, whose request is what patched pods get. The
+ * notes of this operator alone stand in an annotation.
  *
  * Not here: how a split goes on (split-plan.ts).
  */
@@ -111,9 +111,11 @@ export const newSplitObject = (name: string, place: SplitPlace, content: NewSpli
 
 /** A merge patch of the record. */
 export const changedSplit = (
-  { container, record: { precondition, uid: _, ...known } }: StoredSplit,
+  { container, record: { digest, phase, precondition, restart, since, sources, times } }: StoredSplit,
   change: Partial<Pick<SplitRecord, "phase" | "since" | "restart">>
-) => ({ metadata: { ...precondition, ...noted({ container, ...known, ...change }) } })
+) => ({
+  metadata: { ...precondition, ...noted({ container, digest, phase, restart, since, sources, times, ...change }) }
+})
 
 /** A merge patch with the values that pods get. */
 export const withUpdates = (

@@ -25,8 +25,7 @@ export const newChild = (
   name: string,
   spec: MirrordMultiClusterSessionSpec,
   parent: { readonly name: string; readonly uid: string },
-  settings: SessionSettings,
-  split: ChildSplit | undefined = undefined
+  { split, ...settings }: SessionSettings & { readonly split?: ChildSplit | undefined }
 ): NewChild => ({
   metadata: {
     name,

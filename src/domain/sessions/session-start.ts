@@ -304,7 +304,9 @@ export const planStart = (
     if (need === "Create") {
       const split = splitOf(situation, cluster)
       if (split === "Later") return []
-      return [{ _tag: "CreateChild", cluster, child: newChild(childName, spec, parent, observed.settings, split) }]
+      return [
+        { _tag: "CreateChild", cluster, child: newChild(childName, spec, parent, { ...observed.settings, split }) }
+      ]
     }
     return need === "Delete" ? [{ _tag: "DeleteChild", cluster, childName, uid }] : []
   })

@@ -3,8 +3,7 @@ import { applyJsonPatch } from "../../../lab/cluster/http/patches.ts"
 import { MemoryQueues } from "../../../lab/queues/memory-queues.ts"
 import { RandomStream } from "../../../lab/simulation/kernel/random-stream.ts"
 import { asObject, asObjects, asString, at } from "../../../src/domain/json.ts"
-import type { PatchOperation } from "../../../src/domain/queues/pod-patch.ts"
-import { patchedLabel } from "../../../src/domain/queues/pod-patch.ts"
+import { patchedLabel, type PatchOperation } from "../../../src/domain/queues/pod-patch.ts"
 import { splitSessions } from "../../../src/domain/queues/stored-session.ts"
 import { deployments, mutatingWebhookConfigurations, pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
@@ -148,7 +147,7 @@ export class SplitCluster {
   }
 
   /** Each program reads what is in its queue. */
-  readonly #consume = Effect.suspend(() => {
+  #consume = Effect.suspend(() => {
     const readers = [
       ...this.api.peekAll(pods).flatMap((pod) => {
         const values = at(pod, "status", "phase") === "Running" ? [...variablesOf(pod).values()] : []

@@ -27,7 +27,7 @@ interface Times {
   end: number
 }
 
-/** What is wrong with the reads of messages, which were put each 100 ms for the session and for others in turn. */
+/** The mistakes in the reads of messages, which were put each 100 ms for the session and for others in turn. */
 const wrongReads = (read: SplitRead, { end: endedAt, ready }: Times) => {
   const wrong: Array<string> = []
   let twice = 0

@@ -46,7 +46,7 @@ const assertRestored = (cluster: SplitCluster): void => {
 
 const bodiesRead = (cluster: SplitCluster): number => new Set(cluster.read.map(({ body }) => body)).size
 
-/** What the session hears, if the right is missing from the start, and if it is lost. */
+/** The sentences that the session hears, if the right is missing from the start, and if it is lost. */
 const sentences: ReadonlyArray<readonly [operation: string, atStart: string, later: string]> = [
   ["ReceiveMessage", "ReceiveMessage of https://[^ ]*/orders", "ReceiveMessage of https://[^ ]*/orders"],
   ["SendMessageBatch", "SendMessageBatch of https://[^ ]*-orders", "SendMessageBatch of https://[^ ]*-orders"],

@@ -2,15 +2,13 @@ import { Clock, Effect, Layer } from "effect"
 import fc from "fast-check"
 import { describe, expect } from "vitest"
 import { at } from "../../../src/domain/json.ts"
-import { patchedLabel } from "../../../src/domain/queues/pod-patch.ts"
 import { queueRecords } from "../../../src/domain/queues/stored-queue.ts"
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { MirrordClusterSession } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordSplitConfigs } from "../../../src/domain/resources/queues/mirrord-split-config.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass } from "../../support/connect-request.ts"
-import { virtualTime } from "../../support/effect-it.ts"
-import { it } from "../../support/effect-it.ts"
+import { it, virtualTime } from "../../support/effect-it.ts"
 import type { SplitCluster } from "./split-cluster.ts"
 import { begin, clusterWith, configure, end, leftOf, makeSession, operate, put, wanted } from "./split-life.ts"
 
@@ -21,7 +19,7 @@ type Name = (typeof names)[number]
 
 const time = fc.integer({ min: 0, max: 40 })
 const chance = (probability: number) => fc.constantFrom(0, probability)
-/** What happens, and how many seconds then pass. Some of it lasts for `seconds`. */
+/** An incident, and how many seconds then pass. Some of it lasts for `seconds`. */
 const step = fc.oneof(
   {
     weight: 5,
