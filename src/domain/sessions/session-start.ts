@@ -269,6 +269,19 @@ const splitOf = ({ observed, parent }: Situation, cluster: ClusterName): ChildSp
   return given === undefined ? "Later" : { wish, given }
 }
 
+/** Creates a child that is missing, or deletes one that is of no use. */
+const childSteps = (
+  situation: Situation,
+  spec: MirrordMultiClusterSessionSpec,
+  { childName, cluster, need, uid }: ClusterAssessment
+): ReadonlyArray<SessionAction> => {
+  if (need === "Delete") return [{ _tag: "DeleteChild", cluster, childName, uid }]
+  const split = need === "Create" ? splitOf(situation, cluster) : "Later"
+  if (split === "Later") return []
+  const { observed, parent } = situation
+  return [{ _tag: "CreateChild", cluster, child: newChild(childName, spec, parent, { ...observed.settings, split }) }]
+}
+
 /** The step of a session whose children are all recorded: create them, follow them, and say how the whole stands. */
 export const planStart = (
   seen: ObservedSession,
@@ -300,16 +313,7 @@ export const planStart = (
 
   const defaultReady = defaultCluster?.verdict._tag === "Ready"
   const phase = phaseOf(situation, defaultReady)
-  const children = clusters.flatMap(({ childName, cluster, need, uid }): ReadonlyArray<SessionAction> => {
-    if (need === "Create") {
-      const split = splitOf(situation, cluster)
-      if (split === "Later") return []
-      return [
-        { _tag: "CreateChild", cluster, child: newChild(childName, spec, parent, { ...observed.settings, split }) }
-      ]
-    }
-    return need === "Delete" ? [{ _tag: "DeleteChild", cluster, childName, uid }] : []
-  })
+  const children = clusters.flatMap((part) => childSteps(situation, spec, part))
   const before = {
     phase: parent.phase,
     observedGeneration: parent.observedGeneration,

@@ -73,7 +73,7 @@ export class SplitCluster {
     Effect.gen({ self: this }, function* () {
       this.#collect()
       for (const deployment of this.api.peekAll(deployments)) this.#roll(deployment, now())
-      yield* this.#consume
+      yield* this.#consume()
       yield* Effect.sleep(500)
     }).pipe(Effect.forever)
 
@@ -147,7 +147,7 @@ export class SplitCluster {
   }
 
   /** Each program reads what is in its queue. */
-  #consume = Effect.suspend(() => {
+  #consume(): Effect.Effect<void> {
     const readers = [
       ...this.api.peekAll(pods).flatMap((pod) => {
         const values = at(pod, "status", "phase") === "Running" ? [...variablesOf(pod).values()] : []
@@ -160,7 +160,7 @@ export class SplitCluster {
       concurrency: "unbounded",
       discard: true
     })
-  })
+  }
 
   readonly #readOnce = Effect.fnUntraced({ self: this }, function* (this: SplitCluster, by: string, queue: string) {
     const url = queue.includes("/") ? queue : yield* this.queues.urlOf(queue)
