@@ -37,8 +37,6 @@ export interface KnownSplit {
   readonly place: SplitPlace
   /** `undefined` before the first look-up that was answered. */
   resolution: Resolution | undefined
-  /** The last look-up that found queues: what has begun goes on while the configuration is useless. */
-  resolved: ResolvedSplit | undefined
   /** By the names of temporary queues, and by the names or URLs of given ones. */
   readonly queues: Map<string, QueueState>
   /** Bytes of the largest message, by the same names. */
@@ -123,7 +121,6 @@ export const makeKnownSplit = Effect.fnUntraced(function* (
   return {
     place,
     resolution: undefined,
-    resolved: undefined,
     queues,
     messageSizes: new Map(),
     forwarders,

@@ -328,9 +328,9 @@ const startForwarding = Effect.fnUntraced(function* (
   { table }: Act<"StartForwarding">
 ): Effect.fn.Return<number | void, QueueError> {
   const { name, url } = table.source
-  const resolved = seen.known.resolved
+  const resolved = resolvedOf(seen.known)
   const source = sourceIn(resolved, table.source)
-  // All goes to the workload where no configuration was ever read: nothing of it is needed then.
+  // Where all goes to the workload, nothing of the configuration is needed, which may have become useless.
   if (source === undefined && table.routes.length > 0) return yield* unresolved("ReceiveMessage", url)
   const { attributes = {}, options } = source ?? {}
   const mainUrl = queueBeside(url, table.main)

@@ -187,7 +187,6 @@ const resolve = Effect.fnUntraced(function* (
     return now + resolveAgain
   }
   known.resolution = { inputs, at: now, result: found.success }
-  known.resolved = Result.getOrElse(found.success, () => known.resolved)
   return now + resolveEvery
 })
 

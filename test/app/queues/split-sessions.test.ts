@@ -2,6 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Clock, Effect, Exit, Scope } from "effect"
 import { forgetEnded } from "../../../src/app/queues/known-split.ts"
 import type { QueueSplits } from "../../../src/app/queues/queue-splits.ts"
+import { queueRecords } from "../../../src/domain/queues/stored-queue.ts"
 import { splitPatches } from "../../../src/domain/queues/stored-split.ts"
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { MirrordClusterSession } from "../../../src/domain/resources/mirrord-cluster-session.ts"
@@ -142,6 +143,50 @@ describe("sessions of one split", () => {
     const bob = yield* start(cluster, splits, wanted("^bob$"), nameOf(2))
     yield* pass("10 seconds")
     assert.strictEqual(stateOf(splits, bob), "Met")
+  })
+})
+
+describe("an operator that comes after another", () => {
+  /** A session that is ready, and whose operator has died. */
+  const orphaned = Effect.fnUntraced(function* (cluster: SplitCluster) {
+    const process = new OperatorProcess()
+    yield* begin(cluster)
+    const { splits } = yield* operate(cluster, { process })
+    yield* pass("1 second")
+    yield* start(cluster, splits, wanted("^ann$"), nameOf(1))
+    yield* pass("10 seconds")
+    serve(cluster, splits, [nameOf(1)])
+    process.kill()
+  })
+
+  it.effect("forwards nothing before it knows the filters", function* () {
+    const cluster = clusterWith()
+    yield* orphaned(cluster)
+    // The dead process's poll would take one of them.
+    yield* pass("6 seconds")
+    for (let n = 0; n < 5; n++) yield* putNow(cluster, `m${n}`, "ann")
+    cluster.sqs.refuse = ({ operation }) => (operation === "GetQueueUrl" ? "Unavailable" : undefined)
+    yield* operate(cluster)
+    yield* pass("20 seconds")
+    assert.lengthOf(cluster.read, 0)
+    cluster.sqs.refuse = () => undefined
+    yield* pass("20 seconds")
+    assert.deepStrictEqual(
+      cluster.read.map(({ by }) => by),
+      Array.from({ length: 5 }, () => nameOf(1))
+    )
+  })
+
+  it.effect("takes no queue for quiet while calls of the other may still have effects", function* () {
+    const cluster = clusterWith()
+    yield* orphaned(cluster)
+    end(cluster, nameOf(1))
+    yield* operate(cluster)
+    const isQuiet = () => JSON.stringify(cluster.api.peekAll(queueRecords)).includes("quietSince")
+    yield* pass("9900 millis")
+    assert.isFalse(isQuiet())
+    yield* pass("10 seconds")
+    assert.isTrue(isQuiet())
   })
 })
 
