@@ -33,7 +33,7 @@ export const stageImage = async (root, out) => {
   try {
     mkdirSync(unfinished, { recursive: true })
     const [entry = ""] = image.entry.split(".")
-    const packages = await bundle({ root, programs: { [entry]: image.program }, out: unfinished })
+    const packages = await bundle({ root, programs: { [entry]: image.program, ...image.workers }, out: unfinished })
     requireLocked(root, packages)
     for (const file of image.files) copyFileSync(join(root, file), join(unfinished, file))
     chmodSync(unfinished, 0o755)
