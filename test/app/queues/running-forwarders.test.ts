@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
 import { makeRunningForwarders } from "../../../src/app/queues/running-forwarders.ts"
+import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
 import { SplitWorld } from "./split-world.ts"
 
@@ -8,6 +9,8 @@ const begin = Effect.fnUntraced(function* () {
   const world = new SplitWorld()
   const ann = world.session("ann")
   const forwarders = yield* makeRunningForwarders({ report: () => {}, changed: () => {} })
+  // They end with their polls, for which time has to pass.
+  yield* Effect.addFinalizer(() => Effect.forkDetach(pass("6 seconds")))
   const source = { identity: "arn", reference: "orders", name: "orders", url: world.orders, ids: ["orders"] }
   const route = { id: ann.id, startedAt: 0, mode: "steal" as const, uid: "ann", ids: ["orders"], queue: "ann" }
   const start = (isForAnn: boolean, sns = false) =>

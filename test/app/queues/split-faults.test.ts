@@ -121,6 +121,21 @@ describe("a split whose parts are taken away", () => {
     assertRestored(cluster)
   })
 
+  it.effect("waits for a message that the program took and did not delete", function* () {
+    const cluster = clusterWith()
+    const { queue } = yield* ready(cluster)
+    cluster.programs.clear()
+    put(cluster, "taken", "ann", yield* Clock.currentTimeMillis)
+    yield* pass("1 second")
+    const receive = { url: urlOf(queue), max: 10, waitSeconds: 0, visibilitySeconds: 600 }
+    yield* Effect.forkScoped(cluster.queues.receive(receive))
+    yield* pass("1 second")
+    end(cluster)
+    yield* pass("20 minutes")
+    assert.deepStrictEqual([bodiesRead(cluster), cluster.sqs.lost], [1, []])
+    assertRestored(cluster)
+  })
+
   it.effect("ends with the original queue", function* () {
     const cluster = clusterWith()
     const { session, splits } = yield* ready(cluster)

@@ -120,12 +120,33 @@ describe("sessions of one split", () => {
     const ann = yield* start(cluster, splits, wanted("^ann$"), nameOf(1))
     yield* pass("15 seconds")
     assert.strictEqual(stateOf(splits, ann), "Pending")
+    // Other clusters get the names before the pods do.
+    assert.match(splits.variables(nameOf(1)).get("ORDERS") ?? "", /^mirrord-tmp-/u)
     cluster.operator = answers
     yield* pass("20 seconds")
     assert.strictEqual(stateOf(splits, ann), "Met")
     end(cluster, nameOf(1))
     yield* pass("5 minutes")
     assert.deepStrictEqual([leftOf(cluster), cluster.values("consumer")], [[], ["orders", "orders"]])
+  })
+
+  it.effect("begin beside what is left of an earlier split", function* () {
+    const cluster = clusterWith()
+    const { splits } = yield* began(cluster)
+    yield* start(cluster, splits, wanted("^ann$"), nameOf(1))
+    yield* pass("10 seconds")
+    const [old] = cluster.values("consumer")
+    end(cluster, nameOf(1))
+    while (cluster.api.peekAll(splitPatches).length > 0) yield* pass("1 second")
+    assert.include(cluster.sqs.names, old)
+    yield* start(cluster, splits, wanted("^bob$"), nameOf(2))
+    yield* pass("10 seconds")
+    for (const value of cluster.values("consumer")) {
+      assert.include(value, "-main-")
+      assert.notStrictEqual(value, old)
+    }
+    yield* pass("2 minutes")
+    assert.notInclude(cluster.sqs.names, old)
   })
 
   it.effect("have the configuration of the first that goes on, whatever the others' containers are", function* () {
