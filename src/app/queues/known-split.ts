@@ -80,9 +80,9 @@ export const forgetEnded = (
   for (const map of [messageSizes, problems, queues]) for (const key of map.keys()) if (!live.has(key)) map.delete(key)
   for (const [key, { at }] of failures) if (at + rememberedFor < now) failures.delete(key)
   for (const key of reported) {
-    // The name of its object follows its first word, perhaps with a number behind.
-    const [, about = ""] = key.split(" ")
-    if (!live.has(about) && !live.has(about.slice(0, about.lastIndexOf(".")))) reported.delete(key)
+    // The first word is followed by the uid or name of its subject; strays have a number behind it.
+    const [word, about = ""] = key.split(" ")
+    if (!live.has((word === "Strays" ? about.split(".")[0] : about) ?? "")) reported.delete(key)
   }
 }
 
