@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
+import { SplitTotals } from "../../../src/app/queues/queue-totals.ts"
 import { makeRunningForwarders } from "../../../src/app/queues/running-forwarders.ts"
 import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
@@ -19,7 +20,8 @@ const begin = Effect.fnUntraced(function* () {
         table: { source, main: "main", routes: isForAnn ? [route] : [] },
         source: { url: world.orders, isFifo: false, sns, jqLimit: 200, s3Metadata: undefined },
         main: world.main,
-        sessions: isForAnn ? [ann] : []
+        sessions: isForAnn ? [ann] : [],
+        totals: new SplitTotals().of(world.orders)
       })
     )
   return { world, forwarders, start }
