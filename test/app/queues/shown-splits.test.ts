@@ -134,7 +134,10 @@ describe("what is shown of splits", () => {
       assert.isEmpty(yield* splits.objects("other"))
       assert.lengthOf(splits.shown().get("00000000000000fe")?.sqs ?? [], 1)
 
-      cluster.api.write(splitSessions, "00000000000000aa.x.deployment", { spec: { namespace: "shop", queues: [] } })
+      const [part] = cluster.api.peekAll(splitSessions)
+      const { ownerReferences } = part?.metadata ?? {}
+      const spec = { namespace: "shop", queues: [] }
+      cluster.api.write(splitSessions, "00000000000000aa.x.deployment", { metadata: { ownerReferences }, spec })
       yield* pass("1 second")
       for (const _ of [1, 2]) assert.lengthOf(yield* splits.objects(undefined), 1)
       assert.lengthOf(linesWith("is left out"), 1)
