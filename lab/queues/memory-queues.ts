@@ -39,7 +39,7 @@ export interface QueueCall {
   readonly entry: string | undefined
 }
 
-const base = "https://sqs.eu-central-1.amazonaws.com/123456789012/"
+const usualBase = "https://sqs.eu-central-1.amazonaws.com/123456789012/"
 /** How long a name is not free after its queue was deleted, in ms. */
 const tail = 60_000
 const maxEntries = 10
@@ -64,17 +64,20 @@ export class MemoryQueues {
   readonly calls: Array<QueueCall> = []
   /** Bodies of messages that were sent to a deleted queue, and of all that are gone with a deleted queue. */
   readonly lost: Array<string> = []
+  /** The beginning of all URLs of the account in the region, with a slash at the end. */
+  readonly base: string
   readonly #chance: Chance
   readonly #queues = new Map<string, MemoryQueue>()
 
-  constructor(chance: Chance) {
+  constructor(chance: Chance, base = usualBase) {
     this.#chance = chance
+    this.base = base
   }
 
   /** Makes a queue at once. Gives its URL. */
   add(name: string, attributes: MemoryQueue["attributes"] = {}, tags: MemoryQueue["tags"] = {}): string {
     this.#queues.set(name, new MemoryQueue(name, { attributes, tags }, this.#chance))
-    return `${base}${name}`
+    return `${this.base}${name}`
   }
 
   /** Bodies of all messages in queues that exist. */
@@ -91,7 +94,7 @@ export class MemoryQueues {
 
   /** The queue of a URL, also if it was deleted. */
   at(url: string): MemoryQueue | undefined {
-    return url.startsWith(base) ? this.#queues.get(url.slice(base.length)) : undefined
+    return url.startsWith(this.base) ? this.#queues.get(url.slice(this.base.length)) : undefined
   }
 
   /** The port for credentials that `allows` permits operations on queues, by their names. */
@@ -122,7 +125,7 @@ export class MemoryQueues {
             (entry) => queue.remove(entry.ReceiptHandle, now)
           )
         ),
-      urlOf: (name) => onQueue("GetQueueUrl", `${base}${name}`, () => Effect.succeed(`${base}${name}`)),
+      urlOf: (name) => onQueue("GetQueueUrl", `${this.base}${name}`, () => Effect.succeed(`${this.base}${name}`)),
       attributes: (url) =>
         onQueue("GetQueueAttributes", url, (queue, now) =>
           Effect.succeed({
@@ -139,7 +142,7 @@ export class MemoryQueues {
           if (queue === undefined || queue.deletedAt !== undefined)
             return Effect.sync(() => this.add(name, attributes, tags))
           return isEqual(attributes, queue.attributes)
-            ? Effect.succeed(`${base}${name}`)
+            ? Effect.succeed(`${this.base}${name}`)
             : failed("CreateQueue", name, "OtherAttributes")
         }),
       delete: (url) =>
@@ -215,7 +218,7 @@ export class MemoryQueues {
   ): Effect.Effect<BatchAnswer, QueueError> {
     const isWell = entries.length > 0 && entries.length <= maxEntries
     if (!isWell || new Set(entries.map(({ Id }) => Id)).size < entries.length)
-      return failed(operation, `${base}${queue.name}`, "Invalid")
+      return failed(operation, `${this.base}${queue.name}`, "Invalid")
     return Effect.sync(() => {
       const succeeded = new Set<string>()
       const failures: Array<BatchAnswer["failed"][number]> = []
@@ -238,7 +241,7 @@ export class MemoryQueues {
         const deadLetter = (entry: Parameters<MemoryQueue["send"]>[0]): void => {
           const { deadLetterTargetArn = "" } = JSON.parse(queue.attributes["RedrivePolicy"] ?? "{}")
           const name: unknown = String(deadLetterTargetArn).split(":").at(-1)
-          this.at(`${base}${String(name)}`)?.send(entry, now)
+          this.at(`${this.base}${String(name)}`)?.send(entry, now)
         }
         const given =
           queue.deletedAt === undefined

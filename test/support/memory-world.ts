@@ -4,7 +4,7 @@ import type { AcceptedConnection, ConnectRequest, OperatorFacade } from "../../s
 import type { ApiError } from "../../src/app/api/status.ts"
 import type { ConfigurationSource } from "../../src/app/fleet/configuration-source.ts"
 import { type OperatorCapabilities, operatorCapabilities } from "../../src/app/operator/capabilities.ts"
-import { makeOperator } from "../../src/app/operator/operator.ts"
+import { makeOperator, type OperatorOptions } from "../../src/app/operator/operator.ts"
 import type { BranchSettings } from "../../src/domain/branches/branch-settings.ts"
 import { selectedPrimary } from "../../src/domain/copies/copy-order.ts"
 import type { FleetConfiguration } from "../../src/domain/fleet/configuration.ts"
@@ -303,6 +303,8 @@ export interface MemoryWorldOptions {
   }
   /** The engines that the operator of a cluster has switched on, where those of `limits` are not meant. */
   readonly branchSettingsOf?: (cluster: string) => BranchSettings
+  /** How the operator of a cluster splits queues; `undefined` if it splits none. */
+  readonly splitting?: (cluster: string) => OperatorOptions["splitting"]
   /** Whether their statistics go on after a restart. */
   readonly keepsUsers?: boolean
   /** Where the primary's configuration changes; without it never. */
@@ -320,7 +322,8 @@ export const memoryWorld = (
     capabilities = operatorCapabilities,
     configuration,
     keepsUsers = false,
-    limits = {}
+    limits = {},
+    splitting = () => undefined
   }: MemoryWorldOptions = {}
 ): Effect.Effect<MemoryWorld, KubeError, Scope.Scope> =>
   Effect.gen(function* () {
@@ -344,6 +347,7 @@ export const memoryWorld = (
             fleet,
             configuration: cluster === primary ? configuration : undefined,
             keepsUsers,
+            splitting: splitting(cluster.name),
             ...defaultLimits,
             ...limits,
             ...(branchSettingsOf === undefined ? {} : { branchSettings: branchSettingsOf(cluster.name) })

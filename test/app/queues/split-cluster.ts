@@ -5,7 +5,12 @@ import { RandomStream } from "../../../lab/simulation/kernel/random-stream.ts"
 import { asObject, asObjects, asString, at } from "../../../src/domain/json.ts"
 import { patchedLabel, type PatchOperation } from "../../../src/domain/queues/pod-patch.ts"
 import { splitSessions } from "../../../src/domain/queues/stored-session.ts"
-import { deployments, mutatingWebhookConfigurations, pods } from "../../../src/domain/resources/core-kinds.ts"
+import {
+  deployments,
+  mutatingWebhookConfigurations,
+  pods,
+  replicaSets
+} from "../../../src/domain/resources/core-kinds.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { MessageQueues } from "../../../src/ports/message-queues.ts"
 import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
@@ -24,7 +29,7 @@ const hashOf = (template: unknown): string => {
  * programs, all in virtual time.
  */
 export class SplitCluster {
-  readonly api = new MemoryKubeApi("here")
+  readonly api: MemoryKubeApi
   readonly sqs: MemoryQueues
   readonly queues: MessageQueues["Service"]
   /** The messages that programs have read, with the name of the queue and who read it when. */
@@ -37,9 +42,15 @@ export class SplitCluster {
   isReady = true
   #pods = 0
 
-  constructor(seed = "splits") {
-    this.sqs = new MemoryQueues(new RandomStream(seed))
-    this.queues = this.sqs.port()
+  constructor(
+    seed = "splits",
+    api = new MemoryKubeApi("here"),
+    sqs = new MemoryQueues(new RandomStream(seed)),
+    queues = sqs.port()
+  ) {
+    this.api = api
+    this.sqs = sqs
+    this.queues = queues
   }
 
   deploy(name: string, env: ReadonlyArray<object>, replicas = 2): void {
@@ -52,7 +63,10 @@ export class SplitCluster {
         spec: {
           replicas,
           selector: { matchLabels: { app: name } },
-          template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: "app", env }] } }
+          template: {
+            metadata: { labels: { app: name } },
+            spec: { nodeName: "node", containers: [{ name: "app", env }] }
+          }
         }
       },
       "shop"
@@ -86,10 +100,13 @@ export class SplitCluster {
   }
 
   /** One step of the controllers of a Deployment and its ReplicaSets. */
-  #roll({ metadata: { name, namespace = "" }, ...deployment }: KubeObject, now: number): void {
+  #roll({ metadata: { name, namespace = "", uid = "" }, ...deployment }: KubeObject, now: number): void {
     const template = at(deployment, "spec", "template")
     const hash = hashOf(template)
     const set = `${name}-${hash}`
+    const owner = { apiVersion: "apps/v1", kind: "Deployment", name, uid, controller: true }
+    if (this.api.peek(replicaSets, set, namespace) === undefined)
+      this.api.write(replicaSets, set, { metadata: { ownerReferences: [owner] } }, namespace)
     const own = this.pods(name)
     for (const pod of own) {
       if (pod.metadata.labels?.["pod-template-hash"] === undefined && pod.metadata.ownerReferences !== undefined) {
@@ -179,4 +196,9 @@ const variablesOf = (pod: KubeObject): ReadonlyMap<string, string> => {
   return new Map(env.map(({ name, value }) => [asString(name) ?? "", asString(value) ?? ""]))
 }
 
-const running = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] }
+const running = {
+  phase: "Running",
+  podIPs: [{ ip: "10.0.0.1" }],
+  conditions: [{ type: "Ready", status: "True" }],
+  containerStatuses: [{ name: "app", ready: true, containerID: "containerd://abc" }]
+}
