@@ -45,6 +45,7 @@ const operator: ReadonlyArray<Right> = [
     ...here("rbac.authorization.k8s.io", "clusterroles", ["get"], "webhooks for pods outlive the operator"),
     name: "mirrord-operator"
   },
+  here(mirrordGroup, "mirrordclustersessions", ["patch"], "a primary never learns which queues were made here"),
   here("apps", "deployments", ["patch"], "pods of a Deployment get no temporary queues"),
   here("argoproj.io", "rollouts", ["patch"], "pods of a Rollout get no temporary queues"),
   {
