@@ -81,6 +81,8 @@ const givenState = (
   const { success: queue } = found
   const state: QueueState = observed.given.get(queue) ?? { _tag: "Unknown" }
   if (state._tag === "Absent") return problem(404, unreachable(queue))
+  const failure = observed.failures.get(`ReadQueue ${queue}`)
+  if (state._tag === "Unknown" && failure?.isLasting === true) return problem(failure.code, failure.message)
   return state._tag === "Unknown" ? waits({ _tag: "ReadQueue", queue }) : { _tag: "There", resource: { source, queue } }
 }
 
