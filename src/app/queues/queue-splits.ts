@@ -6,9 +6,11 @@
 
 import { Context, Effect } from "effect"
 import type { ServedQueueSplit } from "../../domain/queues/queue-split-object.ts"
+import { readWish } from "../../domain/queues/split-wish.ts"
 import type { WantedSplit } from "../../domain/queues/wanted-split.ts"
 import type { MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { SessionInfo } from "../../domain/resources/session.ts"
+import { asksForSplit } from "../../domain/sessions/names.ts"
 import { met, type Requirement } from "../../domain/sessions/requirement.ts"
 import { type ApiError, notFound } from "../api/status.ts"
 import type { ConnectAttempt } from "../ground/capability.ts"
@@ -36,16 +38,25 @@ export class QueueSplits extends Context.Service<
   }
 >()("braid/app/QueueSplits") {}
 
+const switchedOff = "Queues are not split in this cluster: the operator's chart has operator.sqsSplitting for it."
+
+/** Refuses children whose sessions need a split. `mirrord up` asks for whatever queues there are. */
+const refusedSplit = ({ metadata }: MirrordClusterSession): Requirement =>
+  asksForSplit(metadata) && readWish(metadata)?.isAutomatic !== true
+    ? {
+        _tag: "Failed",
+        failure: { reason: "QueuesNotSplit", message: switchedOff, code: 400 },
+        comesFirst: true
+      }
+    : met
+
 /** The splits of an operator that splits none. */
 export const noSplits: QueueSplits["Service"] = {
   areServed: () => false,
   check: () => Effect.succeed(false),
   order: () => Effect.void,
-  requirement: () => met,
+  requirement: refusedSplit,
   variables: () => new Map(),
   shown: () => new Map(),
-  objects: () =>
-    Effect.fail(
-      notFound("Queues are not split in this cluster: the operator's chart has operator.sqsSplitting for it.")
-    )
+  objects: () => Effect.fail(notFound(switchedOff))
 }

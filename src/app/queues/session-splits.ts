@@ -9,6 +9,7 @@ import { quoted } from "../../domain/clean-text.ts"
 import type { SplitObjects } from "../../domain/queues/chosen-configuration.ts"
 import { queueSplitObject, type ServedQueueSplit } from "../../domain/queues/queue-split-object.ts"
 import { splitKey } from "../../domain/queues/split-place.ts"
+import { givenQueues, hasMadeQueues } from "../../domain/queues/split-wish.ts"
 import { sqsSession } from "../../domain/queues/sqs-session.ts"
 import {
   newSessionObject,
@@ -133,6 +134,11 @@ const requirementOf = (found: StoredSession): Requirement => {
   }
 }
 
+/** Whether other clusters wait for the queues of a child, which are not named on it yet. */
+const isUntold = ({ metadata }: MirrordClusterSession): boolean =>
+  asksForSplit(metadata) && givenQueues(metadata) === undefined && !hasMadeQueues(metadata)
+
+const beingTold = pending("The primary has not learned yet which queues were made.")
 const beingSplit = pending("The queues of its target are being split.")
 
 const ofChildRequirement = (state: ChildSplitState): Requirement => {
@@ -189,12 +195,14 @@ export const sessionSplits = (options: SessionSplitsOptions): QueueSplits["Servi
     areServed,
     check: (wanted) => check(options, wanted),
     order: (session, wanted) => order(options, session, wanted),
-    requirement: ({ metadata }) => {
-      const found = partOf(metadata.name)
-      if (found !== undefined) return requirementOf(found)
+    requirement: (session) => {
+      const { metadata } = session
+      const part = partOf(metadata.name)
       const ofChild = options.ofChild(metadata.name)
-      if (ofChild !== undefined) return ofChildRequirement(ofChild)
-      return splitsQueues(metadata) || asksForSplit(metadata) ? beingSplit : met
+      if (part === undefined && ofChild === undefined)
+        return splitsQueues(metadata) || asksForSplit(metadata) ? beingSplit : met
+      const found = part === undefined ? ofChildRequirement(ofChild ?? { _tag: "Pending" }) : requirementOf(part)
+      return found._tag === "Met" && isUntold(session) ? beingTold : found
     },
     variables: (session) => {
       const found = partOf(session)

@@ -46,8 +46,20 @@ interface Situation {
   readonly now: number
 }
 
-const graceOf = ({ parent }: Pick<Situation, "parent">): number =>
-  parent.splitWish === undefined ? memberGrace : splitGrace
+/** The text of a list without queues. */
+const noQueues = "[]"
+
+/**
+ * The queues that the default cluster has made, as a text; `undefined` while it is not known. A cluster that is ready
+ * without a word of them splits none: its operator does not know of splits.
+ */
+const madeQueuesOf = ({ observed, parent }: Pick<Situation, "observed" | "parent">): string | undefined => {
+  const child = parent.defaultCluster === undefined ? undefined : observed.children.get(parent.defaultCluster)
+  return child?._tag === "Present" ? (child.madeQueues ?? (child.ready ? noQueues : undefined)) : undefined
+}
+
+const graceOf = (situation: Pick<Situation, "observed" | "parent">): number =>
+  situation.parent.splitWish === undefined || madeQueuesOf(situation) === noQueues ? memberGrace : splitGrace
 
 const notInTime = (situation: Situation): string =>
   `it was not ready ${graceOf(situation) / 1000} s after the default cluster`
@@ -58,7 +70,7 @@ const notInTime = (situation: Situation): string =>
  */
 const graceEnd = ({ observed, parent, now }: Situation): number =>
   Math.max(conditionSince(parent.conditions, parentConditions.defaultReady, "True") ?? now, observed.leaderSince) +
-  graceOf({ parent })
+  graceOf({ observed, parent })
 
 /** Whether waiting is of no use: the cluster will say the same in a moment. */
 const isFinal = ({ reason }: SessionFailure): boolean =>
@@ -260,12 +272,11 @@ const settingsOf = ({ settings }: ObservedSession, { splitWish }: ParentView): S
  * The split for a new child; `undefined` if there is none. `Later`: the other clusters split by the queues of the
  * default one, which are not made yet. A second queue of the session would have no reader.
  */
-const splitOf = ({ observed, parent }: Situation, cluster: ClusterName): ChildSplit | "Later" | undefined => {
-  const { defaultCluster, splitWish: wish } = parent
+const splitOf = (situation: Situation, cluster: ClusterName): ChildSplit | "Later" | undefined => {
+  const { defaultCluster, splitWish: wish } = situation.parent
   if (wish === undefined) return undefined
   if (cluster === defaultCluster) return { wish, given: undefined }
-  const child = defaultCluster === undefined ? undefined : observed.children.get(defaultCluster)
-  const given = child?._tag === "Present" ? child.madeQueues : undefined
+  const given = madeQueuesOf(situation)
   return given === undefined ? "Later" : { wish, given }
 }
 
