@@ -23,6 +23,8 @@ import type { ObservedSession } from "./observed-session.ts"
 export const parentConditions = {
   /** The default cluster's part is usable. */
   defaultReady: "DefaultReady",
+  /** The default cluster has made queues for the session, which its program reads. */
+  queuesMade: "QueuesMade",
   /** A client may be connected. */
   ready: "Ready",
   /** The session failed; reason and message say why. */

@@ -159,6 +159,14 @@ const lossOfDefault = (situation: Situation, defaultCluster: ClusterAssessment |
   return { cluster: situation.parent.defaultCluster, failure: { reason: "DefaultLost", message } }
 }
 
+/** Why a session fails whose program reads queues that are gone: the part that had them is. */
+const lossOfQueues = ({ parent }: Situation, defaultCluster: ClusterAssessment | undefined): Failing | undefined => {
+  const hadQueues = conditionSince(parent.conditions, parentConditions.queuesMade, "True") !== undefined
+  if (!hadQueues || defaultCluster?.need !== "Create") return undefined
+  const message = "its part of the session has ended there, and the queues that the program reads with it"
+  return { cluster: defaultCluster.cluster, failure: { reason: "QueuesNotSplit", message } }
+}
+
 const phaseOf = (situation: Situation, defaultReady: boolean): SessionPhase => {
   if (situation.parent.phase === "Ready") return "Ready"
   const complete = situation.clusters.every(
@@ -235,7 +243,10 @@ const conditionsOf = (situation: Situation, phase: SessionPhase, defaultReady: b
   const message = `${ready} of ${clusters.length} clusters ready${exceptions}.`
   const reason = phase === "Ready" && !defaultReady ? "DefaultNotReady" : phase
   const ofSession = conditionOf(parent, parentConditions.ready, phase === "Ready" && defaultReady, { reason, message })
-  return withCondition(withCondition(parent.conditions, ofDefault, now), ofSession, now)
+  const conditions = withCondition(withCondition(parent.conditions, ofDefault, now), ofSession, now)
+  if ((madeQueuesOf(situation) ?? noQueues) === noQueues) return conditions
+  const ofQueues = { reason: "Made", message: `The default cluster ${name} has made the queues of the session.` }
+  return withCondition(conditions, conditionOf(parent, parentConditions.queuesMade, true, ofQueues), now)
 }
 
 const failParent = (situation: Situation, { cluster, failure }: Failing): ReadonlyArray<SessionAction> => {
@@ -319,7 +330,8 @@ export const planStart = (
   const situation: Situation = { observed, parent, clusters, now }
   const defaultCluster = clusters.find(({ cluster }) => cluster === parent.defaultCluster)
   const failing =
-    parent.phase === "Ready" ? lossOfDefault(situation, defaultCluster) : startFailure(situation, defaultCluster)
+    lossOfQueues(situation, defaultCluster) ??
+    (parent.phase === "Ready" ? lossOfDefault : startFailure)(situation, defaultCluster)
   if (failing !== undefined) return { actions: failParent(situation, failing), lookAgainAt: [] }
 
   const defaultReady = defaultCluster?.verdict._tag === "Ready"
