@@ -1,4 +1,4 @@
-import { Effect, Exit, Scope } from "effect"
+import { Effect, Exit, Fiber, Scope } from "effect"
 import { linkedConnectRequest } from "../../lab/simulation/world/linked-connect-request.ts"
 import type { AcceptedConnection, ConnectRequest, OperatorFacade } from "../../src/app/api/operator-facade.ts"
 import type { ApiError } from "../../src/app/api/status.ts"
@@ -33,6 +33,8 @@ export interface MemoryCluster {
   readonly name: string
   readonly api: MemoryKubeApi
   operator: OperatorFacade["Service"] | undefined
+  /** The scope of that operator, with which its connections end; `undefined` for one that no world kills. */
+  life: Scope.Scope | undefined
   /** Agent connections that are open, the idle ones that keep agents alive included. */
   agentConnections: number
   /** Further variables of targets. */
@@ -54,6 +56,7 @@ export const memoryCluster = (name: string): MemoryCluster => ({
   name,
   api: new MemoryKubeApi(name),
   operator: undefined,
+  life: undefined,
   agentConnections: 0,
   variables: new Map(),
   areAgentsEphemeral: false,
@@ -235,7 +238,8 @@ export const openConnection = (
     const scope = yield* Effect.scope
     const accepted = yield* connectTo(cluster, request)
     const [client, server] = channelPair()
-    yield* Effect.forkIn(Effect.scoped(accepted.serve(server)), scope, { startImmediately: true })
+    const serving = yield* Effect.forkIn(Effect.scoped(accepted.serve(server)), scope, { startImmediately: true })
+    if (cluster.life !== undefined) yield* Scope.addFinalizer(cluster.life, Fiber.interrupt(serving))
     return client
   })
 
@@ -339,6 +343,7 @@ export const memoryWorld = (
       Effect.gen(function* () {
         const own = yield* Scope.fork(scope)
         operators.set(cluster, own)
+        cluster.life = own
         const fleet = cluster === primary ? configurationOf([...members.keys()], settings) : undefined
         cluster.operator = yield* makeOperator(
           {
@@ -355,10 +360,10 @@ export const memoryWorld = (
           capabilities
         ).pipe(
           Effect.provideService(ClusterConnector, {
-            own: access(cluster, scope),
+            own: access(cluster, own),
             member: ({ name }) =>
               Effect.succeed({
-                ...access(members.get(name) ?? memoryCluster(name), scope),
+                ...access(members.get(name) ?? memoryCluster(name), own),
                 reauthenticate: () => {}
               })
           }),
