@@ -80,6 +80,8 @@ export interface SplitRecord {
   /** The last one; `undefined` if there was none. */
   readonly restart: RecordedRestart | undefined
   readonly precondition: Precondition
+  /** Whether it ends at once, as `braid cleanup` wants it; `undefined` stands for no. */
+  readonly endsNow?: boolean | undefined
 }
 
 export interface ObservedWorkload {

@@ -33,7 +33,8 @@ export const drainUntil = ({ record: { since, times } }: SplitState): number | u
 
 /**
  * Whether an idle split ends. Messages that sessions left behind go to the main queues before: the workload is whole
- * until then, however long that takes. Queues that the operator has no right to count or to delete hold nothing up.
+ * until then, however long that takes. Queues that the operator has no right to count or to delete hold nothing up. A
+ * split that ends at once waits for none: these messages go to the original.
  */
 export const isLeavingIdle = (state: SplitState): boolean => {
   const { active, now, observed, record } = state
@@ -43,7 +44,7 @@ export const isLeavingIdle = (state: SplitState): boolean => {
     const isStuck = ["ReadQueue", "DeleteQueue"].some((key) => observed.failures.get(`${key} ${name}`)?.isLasting)
     return owner._tag === "Session" && isOurs && _tag !== "Absent" && !isStuck
   })
-  return isOver && (observed.workload === undefined || !isLeft)
+  return isOver && (observed.workload === undefined || record.endsNow === true || !isLeft)
 }
 
 /** Whether nothing of this process, or of one that led before, sends to the main queues. */

@@ -17,6 +17,8 @@ import { isRefused, isServed, isWanted, restartDeadline, splitRefusal } from "./
 
 /** Milliseconds for which an API server may still put the names into new pods after it took the webhook away. */
 const webhookSettles = 10_000
+/** Milliseconds that a workload may take at most to empty its main queues if its split ends at once. */
+const hurriedDrain = 20_000
 
 /** Begins a split, if a session is there for which it can begin. */
 const beginSteps = ({ configuration, sessions, workload }: ObservedSplit, now: number): ReadonlyArray<SplitAction> => {
@@ -81,10 +83,13 @@ const tablesOf = (state: SplitState): ReadonlyArray<ForwardingTable> => {
 }
 
 /** The record with the times that its configuration has now. */
-const withTimes = ({ configuration, record }: ObservedSplit): SplitRecord | undefined =>
-  record !== undefined && configuration._tag === "Known" && configuration.digest === record.digest
-    ? { ...record, times: configuration.times }
-    : record
+const withTimes = ({ configuration, record }: ObservedSplit): SplitRecord | undefined => {
+  if (record === undefined) return undefined
+  const isCurrent = configuration._tag === "Known" && configuration.digest === record.digest
+  const times = isCurrent ? configuration.times : record.times
+  if (record.endsNow !== true) return { ...record, times }
+  return { ...record, times: { ...times, drainMillis: Math.min(times.drainMillis ?? hurriedDrain, hurriedDrain) } }
+}
 
 /** The plan without actions that failed just now and reports that were made. Last comes the time to look again. */
 const paced = (

@@ -68,6 +68,7 @@ export const splitRefusal = (observed: ObservedSplit, arePodsReady: boolean, now
   if (workload === undefined) return refusal(404, "The workload whose queues are split is deleted.")
   if (configuration._tag === "Refused") return refusal(configuration.code, configuration.why)
   if (record === undefined) return undefined
+  if (record.endsNow === true) return refusal(503, "`braid cleanup` ends all splits of queues: start again later.")
   if (configuration._tag === "Known" && configuration.digest !== record.digest) {
     const message = "The configuration of the workload's queues has changed: start the session again."
     return { code: 409, message, mayWait: true }

@@ -18,6 +18,10 @@ import { placeOf, referenceOf, type SplitPlace } from "./split-place.ts"
 
 const annotation = "operator.metalbear.co/queue-split"
 
+/** By it `braid cleanup` has a running operator end the split at once. */
+const endAnnotation = "operator.metalbear.co/split-end"
+const now = "now"
+
 /** UTF-16 code units of an annotation of ours, at most: an object may have 256 KiB of annotations. */
 const longest = 262_144
 
@@ -58,7 +62,11 @@ const write = Schema.encodeSync(Content)
 /** The patches as the operator watches them. */
 export const splitPatches: WatchedResource<MirrordClusterWorkloadPatch> = {
   ...mirrordClusterWorkloadPatches,
-  keeps: withNames(keptBy(MirrordClusterWorkloadPatch), { labels: [], annotations: [annotation], longest })
+  keeps: withNames(keptBy(MirrordClusterWorkloadPatch), {
+    labels: [],
+    annotations: [annotation, endAnnotation],
+    longest
+  })
 }
 
 /** A split with its workload, and the values that its pods get. */
@@ -89,7 +97,8 @@ export const storedSplit = ({ metadata, spec }: MirrordClusterWorkloadPatch): St
       restart,
       times: { ...times, drainMillis: times.drainMillis, nameTemplate: times.nameTemplate },
       uid: metadata.uid ?? "",
-      precondition: preconditionOf(metadata)
+      precondition: preconditionOf(metadata),
+      endsNow: metadata.annotations?.[endAnnotation] === now
     },
     updates
   }
@@ -108,6 +117,9 @@ export const newSplitObject = (name: string, place: SplitPlace, content: NewSpli
   metadata: { name, labels: ownerLabel, ...noted(content) },
   spec: { workloadRef: { ...referenceOf(place), namespace: place.namespace }, requests: [] }
 })
+
+/** A merge patch by which a split ends at once. */
+export const endedSplit = { metadata: { annotations: { [endAnnotation]: now } } }
 
 /** A merge patch of the record. */
 export const changedSplit = (
