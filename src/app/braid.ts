@@ -57,6 +57,10 @@ const cleanup = Command.make(
       Flag.withDefault(false),
       Flag.withDescription("Delete branches of databases too")
     ),
+    splits: Flag.Boolean("splits").pipe(Flag.withDefault(false), Flag.withDescription("End splits of queues too")),
+    splitSecs: Flag.Int("split-secs").pipe(
+      byDefault(180, "With --splits: seconds that a running operator gets to end them itself")
+    ),
     bestEffort: Flag.Boolean("best-effort").pipe(
       Flag.withDefault(false),
       Flag.withDescription("End with code 0 even if something is left, as an uninstall wants it")
@@ -65,7 +69,7 @@ const cleanup = Command.make(
   (options) =>
     runs(
       () => import("./commands/cleanup/cleanup-command.ts"),
-      ({ runCleanup }) => runCleanup(options)
+      ({ runCleanup }) => runCleanup({ ...options, splitSecs: options.splits ? options.splitSecs : undefined })
     )
 ).pipe(
   Command.withDescription(

@@ -59,12 +59,18 @@ const operator: ReadonlyArray<Right> = [
 
 const cleanup: ReadonlyArray<Right> = [
   here(queueGroup, "mirrordclustersplitsessions", ["list", "delete"], "splits outlive the operator"),
-  here(mirrordGroup, "mirrordclusterworkloadpatches", ["get", "list", "delete"], "splits outlive the operator"),
+  here(mirrordGroup, "mirrordclusterworkloadpatches", ["list", "patch", "delete"], "splits outlive the operator"),
   here(
     mirrordGroup,
     "mirrordclusterexternalresources",
-    ["get", "list", "delete"],
+    ["list", "delete"],
     "records of temporary queues outlive the operator"
+  ),
+  here(
+    "admissionregistration.k8s.io",
+    "mutatingwebhookconfigurations",
+    ["delete"],
+    "webhooks for pods may outlive the operator"
   )
 ]
 

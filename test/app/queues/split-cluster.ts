@@ -40,6 +40,8 @@ export class SplitCluster {
   readonly programs = new Map<string, ReadonlyArray<string>>()
   /** Whether new pods become ready. */
   isReady = true
+  /** Whether programs read their queues. */
+  isReading = true
   #pods = 0
 
   constructor(
@@ -87,7 +89,7 @@ export class SplitCluster {
     Effect.gen({ self: this }, function* () {
       this.#collect()
       for (const deployment of this.api.peekAll(deployments)) this.#roll(deployment, now())
-      yield* this.#consume()
+      if (this.isReading) yield* this.#consume()
       yield* Effect.sleep(500)
     }).pipe(Effect.forever)
 

@@ -9,36 +9,18 @@ import { type BranchKind, branchKinds } from "../../../domain/branches/branch-ki
 import { branchEngines } from "../../../domain/resources/chart-switches.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
-import type { ResourceDescriptor } from "../../../domain/resources/resource-descriptor.ts"
 import { parentFinalizer } from "../../../domain/sessions/names.ts"
-import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
+import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
 import { logInfo, logWarning } from "../../kernel/log.ts"
 import { orIf } from "../../kernel/or-if.ts"
 import { cleanUpCopies, type Tell } from "./cleanup-copies.ts"
+import { deleted, listed } from "./cleanup-objects.ts"
+import { cleanUpSplits } from "./cleanup-splits.ts"
 
 /** Time between two lists of the sessions that still exist. */
 const listEvery = "1 second"
 /** How often removing a finalizer is tried while other writers come first. */
 const attempts = 5
-
-type Sessions = ResourceDescriptor<unknown>
-
-/** The objects of a kind. A kind that the cluster does not serve has none. */
-export const listed = (api: KubeApi, kind: Sessions): Effect.Effect<ReadonlyArray<KubeObject>, KubeError> =>
-  api.list(kind).pipe(
-    Effect.map(({ items }) => items),
-    orIf("NotFound", Effect.succeed([]))
-  )
-
-const deleted = (api: KubeApi, kind: Sessions, { metadata }: KubeObject): Effect.Effect<void, KubeError> =>
-  metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null
-    ? Effect.void
-    : api
-        .delete(kind, metadata.name, {
-          ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
-          ...(metadata.uid === undefined ? {} : { uid: metadata.uid })
-        })
-        .pipe(orIf("NotFound", Effect.void))
 
 /** Removes our finalizer, and no other, from a session that is being deleted. */
 const released = (api: KubeApi, name: string): Effect.Effect<void, KubeError> =>
@@ -94,6 +76,8 @@ export interface CleanupOptions {
   readonly copies?: boolean
   /** Whether branches of databases end too: no operator would delete them later. */
   readonly branches?: boolean
+  /** How long a running operator gets to end all splits of queues, in seconds; without it, none are looked for. */
+  readonly splitSecs?: number | undefined
 }
 
 /**
@@ -105,7 +89,7 @@ export interface CleanupOptions {
  */
 export const cleanup = Effect.fnUntraced(function* (
   api: KubeApi,
-  { branches = false, copies = false, waitSecs }: CleanupOptions
+  { branches = false, copies = false, splitSecs, waitSecs }: CleanupOptions
 ): Effect.fn.Return<ReadonlyArray<string>> {
   const problems: Array<string> = []
   const tell = telling(problems)
@@ -146,6 +130,8 @@ export const cleanup = Effect.fnUntraced(function* (
   }
   if (branches) yield* endBranches(api, tell)
   if (copies) problems.push(...(yield* cleanUpCopies(api, tell)))
+  // Last, because it takes longest: the Job of the chart has an end.
+  if (splitSecs !== undefined) problems.push(...(yield* cleanUpSplits(api, tell, splitSecs)))
   yield* logInfo("sessions ended", { multiCluster: parents.length, here: sessions.length, problems: problems.length })
   return problems
 })
