@@ -8,6 +8,7 @@
 import { Result } from "effect"
 import { quoted } from "../../domain/clean-text.ts"
 import { asNumber, at } from "../../domain/json.ts"
+import { givenQueue } from "../../domain/queues/given-queue.ts"
 import type { MessageFilter } from "../../domain/queues/message-filter.ts"
 import type {
   ObservedConfiguration,
@@ -92,11 +93,22 @@ const orderProblem = ({ sources }: ResolvedSplit, { wanted: { queues } }: Stored
   )
 }
 
+/**
+ * Whether the program reads a queue of this id. By `*` a session means all queues that there are, and this cluster may
+ * have one that the default cluster has not.
+ */
+const isRead = (resolved: ResolvedSplit | undefined, { filters, wanted: { queues } }: StoredSession, id: string) =>
+  queues._tag === "Own" ||
+  filters.has(id) ||
+  resolved?.sources.some((source) => source.ids.includes(id) && Result.isSuccess(givenQueue(source, queues.given))) ===
+    true
+
 const wantedSession = ({ known }: SeenSplit, session: StoredSession): WantedSession => {
   const resolved = resolvedOf(known)
   const { modes, wanted } = session
   const found = resolved === undefined ? undefined : filtersOf(resolved, session)
-  const ids = found !== undefined && Result.isSuccess(found) ? [...found.success.keys()] : []
+  const named = found !== undefined && Result.isSuccess(found) ? [...found.success.keys()] : []
+  const ids = named.filter((id) => isRead(resolved, session, id))
   const problem =
     found !== undefined && Result.isFailure(found)
       ? { code: 400, message: found.failure }

@@ -363,10 +363,12 @@ const updatesFor = Effect.fnUntraced(function* (
 
 const sessionUpdates = Effect.fnUntraced(function* (
   seen: SeenSplit,
-  { container, wanted: { uid } }: StoredSession,
+  { container, wanted: { queues: wanted, uid } }: StoredSession,
   { status }: Act<"WriteStatus">
 ): Effect.fn.Return<StoredSession["updates"] | undefined, QueueError> {
   if (status.phase !== "resourcesReady" && status.phase !== "ready") return new Map()
+  // The program has the variables of the default cluster.
+  if (wanted._tag === "Given") return new Map()
   const queues = new Map(status.resources.map(({ queue, source }) => [source.identity, queue]))
   const found = yield* updatesFor(seen, (identity) => queues.get(identity))
   if (Result.isFailure(found)) {
