@@ -53,8 +53,7 @@ export interface PrimarySessions {
 /** The annotations by which the clusters of a session learn which queues are to be split. */
 const splitNotes = Effect.fnUntraced(function* (
   params: ConnectParams,
-  { namespace, target }: MirrordMultiClusterSessionSpec,
-  isShared: boolean
+  { namespace, target }: MirrordMultiClusterSessionSpec
 ): Effect.fn.Return<Readonly<Record<string, string>>, ApiError> {
   const named = fromKubeTarget(target)
   if (named === undefined) return {}
@@ -62,7 +61,8 @@ const splitNotes = Effect.fnUntraced(function* (
     Result.mapError(wantedSplit(params, { namespace, target: named, isLink: false }), badRequest)
   )
   const startedAt = yield* Clock.currentTimeMillis
-  return wanted === undefined ? {} : wishNote({ ...wanted, isShared, startedAt })
+  // Of one cluster too: others may join while it runs.
+  return wanted === undefined ? {} : wishNote({ ...wanted, isShared: true, startedAt })
 })
 
 /** How long a session may take to start, in s. */
@@ -79,7 +79,7 @@ const createParent = Effect.fnUntraced(function* (
     Result.mapError(parentSpec(request, owner, params, { clusters, primaryCluster, defaultCluster }), badRequest)
   )
   const traceparent = yield* currentTraceparent
-  const split = yield* splitNotes(params, spec, clusters.length > 1)
+  const split = yield* splitNotes(params, spec)
   const notes = { ...(traceparent !== undefined && { [traceparentAnnotation]: traceparent }), ...split }
   const annotations = Object.keys(notes).length === 0 ? {} : { annotations: notes }
   const parent = {
