@@ -4,7 +4,9 @@
  * Not here: any decision.
  */
 
+import { sentence } from "../clean-text.ts"
 import { clusterName, type ClusterName } from "../fleet/cluster-name.ts"
+import { readWish } from "../queues/split-wish.ts"
 import { findCondition, type Condition } from "../resources/condition.ts"
 import type {
   ClusterSessionStatus,
@@ -122,6 +124,10 @@ export const recordedFailure = (parent: MirrordMultiClusterSession): SessionFail
   return { reason: isFailureReason(condition.reason) ? condition.reason : "Error", message: condition.message }
 }
 
+/** The danger for a session of queues that several clusters read. */
+const takesMessages =
+  "Where its pods read the same queue as those of other clusters, they take messages of this session"
+
 const leftOut = (cluster: string, reason: string): string =>
   `mirrord multi-cluster: cluster ${cluster} takes no part in this session for now: ${reason}`
 
@@ -130,13 +136,15 @@ const leftOut = (cluster: string, reason: string): string =>
  * `reasons`: by cluster, those that say more than the parent, such as why the cluster has no copy of the target.
  */
 export const leftOutWarning = (
-  { status }: MirrordMultiClusterSession,
+  { metadata, status }: MirrordMultiClusterSession,
   cluster: string,
   reasons: ReadonlyMap<string, string> = new Map()
 ): string | undefined => {
   const { error, ready } = status?.clusterSessions?.[cluster] ?? {}
   const reason = reasons.get(cluster) ?? error
-  return status?.phase !== "Ready" || ready !== false || reason === undefined ? undefined : leftOut(cluster, reason)
+  if (status?.phase !== "Ready" || ready !== false || reason === undefined) return undefined
+  const isSplit = readWish(metadata)?.isAutomatic === false
+  return leftOut(cluster, isSplit ? `${sentence(reason)} ${takesMessages}` : reason)
 }
 
 /** One warning per cluster that a Ready session goes without, for the log of a client that attaches now. */
