@@ -46,4 +46,15 @@ describeHelm("hooks of the chart", (helm) => {
     const job = JSON.stringify(rendered.get("Job", "mirrord-cleanup"))
     expect([rules.includes("branchdatabases"), job.includes("--branches")]).toEqual([wanted, wanted])
   })
+
+  it.each([
+    ["no queue is split", {}, false],
+    ["queues are split", { sqsSplitting: true }, true],
+    ["a primary has no workloads", { sqsSplitting: true, multiCluster: { enabled: true, managementOnly: true } }, false]
+  ])("end splits of queues: %s", async (_, operator, wanted) => {
+    const rendered = await chart.render({ values: { operator } })
+    const rules = JSON.stringify(rendered.get("ClusterRole", "mirrord-hooks")["rules"])
+    const job = JSON.stringify(rendered.get("Job", "mirrord-cleanup"))
+    expect([rules.includes("mirrordclusterworkloadpatches"), job.includes("--splits")]).toEqual([wanted, wanted])
+  })
 })

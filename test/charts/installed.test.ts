@@ -310,6 +310,32 @@ describeKubernetes("a release of the chart", (assets) => {
       await release(primary)
     })
 
+    it("is refused with values by which nothing would end the splits of queues that live", async () => {
+      const file = join(plane.directory, "splits.yaml")
+      const split = (name: string, annotations: object) => ({
+        apiVersion: "mirrord.metalbear.co/v1alpha",
+        kind: "MirrordClusterWorkloadPatch",
+        metadata: { name, annotations },
+        spec: { workloadRef: { apiVersion: "apps/v1", kind: "Deployment", name, namespace: "shop" }, requests: [] }
+      })
+      const ours = stringify(split("ours", { "operator.metalbear.co/queue-split": "{}" }))
+      await writeFile(file, [ours, stringify(split("foreign", {}))].join("---\n"))
+      await release({ operator: { sqsSplitting: true } })
+      await run(join(assets, "kubectl"), ["apply", "-f", file])
+      const refused = await release({ operator: { replicas: 1 } }).catch(String)
+      expect(refused).toContain(
+        "Deployment shop/ours: its pods read temporary queues, which nothing would fill with these values; end its " +
+          "sessions, or run braid cleanup --splits --apply, and upgrade again."
+      )
+      expect(refused).not.toContain("shop/foreign")
+      await release({ operator: { sqsSplitting: true, replicas: 1 } })
+      await run(join(assets, "kubectl"), ["delete", "-f", file])
+      await release(primary)
+      // The kinds of splits stay, and the tests after this one do not expect them.
+      const others = (await crds()).filter((crd) => !installed.includes(crd))
+      await run(join(assets, "kubectl"), ["delete", ...others])
+    })
+
     it("is refused with the sentence and leaves the release as it was", async () => {
       await expect(
         release({

@@ -146,7 +146,7 @@ Accepted, without effect:
 {{- end }}
 
 To uninstall, a pod of {{ include "braid.image" . }} ends all sessions{{ if include "braid.hasBranches" . }} and branches{{ end }} first. If it cannot run, end them by hand:
-  braid cleanup --copies{{ if include "braid.hasBranches" . }} --branches{{ end }} --apply
+  braid cleanup --copies{{ if include "braid.hasBranches" . }} --branches{{ end }}{{ if include "braid.endsSplits" . }} --splits{{ end }} --apply
   helm uninstall {{ .Release.Name }} --namespace {{ .Release.Namespace }} --no-hooks
 The chart's README, "Uninstalling", has the same without braid.
 {{- if include "braid.on" .Values.createNamespace }}

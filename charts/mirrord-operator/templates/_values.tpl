@@ -74,7 +74,7 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
   {{- $_ := set .Values.agent "tls" (has (include "braid.text" $tls) (include "braid.trueWords" . | splitList " ")) -}}
 {{- end -}}
 {{- $_ := set .Values "braid.judged" true -}}
-{{- $wrong = concat $wrong (include "braid.mistakes" . | fromYamlArray) (include "braid.livingCopies" . | fromYamlArray) -}}
+{{- $wrong = concat $wrong (include "braid.mistakes" . | fromYamlArray) (include "braid.livingCopies" . | fromYamlArray) (include "braid.livingSplits" . | fromYamlArray) -}}
 {{- if $wrong -}}{{- include "braid.refuse" $wrong -}}{{- end -}}
 {{- end -}}
 
@@ -103,6 +103,36 @@ operator that is installed makes copies, and the next one has no rights to end t
   {{- end -}}
 {{- end -}}
 {{- toYaml $sentences -}}
+{{- end -}}
+
+{{/*
+A sentence for each split of queues that an upgrade would leave behind, as a list in YAML: the operator that is installed splits
+queues, and the next one does not look at them. Only helm with a cluster sees any.
+*/}}
+{{- define "braid.livingSplits" -}}
+{{- $sentences := list -}}
+{{- if and .Release.IsUpgrade (not (include "braid.endsSplits" .)) -}}
+  {{- $splits := false -}}
+  {{- $role := lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" "mirrord-operator" -}}
+  {{- range $role.rules -}}
+    {{- if has "mirrordclusterworkloadpatches" (.resources | default list) -}}{{- $splits = true -}}{{- end -}}
+  {{- end -}}
+  {{- if $splits -}}
+    {{- range (lookup "mirrord.metalbear.co/v1alpha" "MirrordClusterWorkloadPatch" "" "").items -}}
+      {{- if hasKey (.metadata.annotations | default dict) "operator.metalbear.co/queue-split" -}}
+        {{- with .spec.workloadRef -}}
+          {{- $sentences = append $sentences (printf "%s %s/%s: its pods read temporary queues, which nothing would fill with these values; end its sessions, or run braid cleanup --splits --apply, and upgrade again." .kind .namespace .name) -}}
+        {{- end -}}
+      {{- end -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- toYaml $sentences -}}
+{{- end -}}
+
+{{/* "true" where this operator splits queues, so that splits end before it goes. */}}
+{{- define "braid.endsSplits" -}}
+{{- if include "braid.hasAgents" . -}}{{- include "braid.splitsQueues" . -}}{{- end -}}
 {{- end -}}
 
 {{/* Ends the rendering with these sentences. */}}

@@ -31,7 +31,8 @@ export const leftovers = (observed: ObservedSplit): ReadonlyArray<RecordedQueue>
 
 /** Messages go to the workload, by the queue that it reads now. */
 const targetOf = ({ queues, record, workload }: ObservedSplit, { source }: RecordedQueue): DrainTarget => {
-  const isRead = workload !== undefined && (record?.phase === "Live" || record?.phase === "Idle")
+  const mayBeRead = workload !== undefined && record?.endsNow !== true
+  const isRead = mayBeRead && (record?.phase === "Live" || record?.phase === "Idle")
   const main = record === undefined || !isRead ? undefined : mainQueue(queues, record, source)
   return main?.state._tag === "Present" ? { _tag: "Main", name: main.name } : { _tag: "Original", source }
 }

@@ -175,6 +175,27 @@ describe("splitPlan", () => {
     expect(world.record?.phase).toBe(phase)
   })
 
+  it.each<[number | undefined, number]>([
+    [undefined, 20],
+    [600_000, 20],
+    [5_000, 5]
+  ])("with a drainTimeout of %s ms, a split that ends at once drains for %d s", (drainMillis, seconds) => {
+    const world = make({ drainMillis, ttlMillis: 600_000 })
+    const session = world.ready(0)
+    world.isConsumed = false
+    world.produce(orders.identity, 3)
+    world.advance(60_000)
+    if (world.record !== undefined) world.record = { ...world.record, endsNow: true }
+    world.advance(4_000)
+    expect(told(world, session.uid).at(-1)).toMatchObject({ phase: "startError", code: 503 })
+    expect(world.record?.phase).toBe("Draining")
+    const until = (world.record?.since ?? 0) + seconds * 1_000
+    world.advance(until - world.now - 1)
+    expect(world.record?.phase).toBe("Draining")
+    world.advance(2)
+    expect(world.record?.phase).toBe("Unpatching")
+  })
+
   it("says how many messages are lost with a queue that it may not read", () => {
     const world = make()
     const session = world.ready(0)

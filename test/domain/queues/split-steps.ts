@@ -26,7 +26,9 @@ const often = [
   fc.record({ do: fc.constant("produce" as const), to: fc.constantFrom(orders, bills), tag: fc.nat(3) })
 ] as const
 const rare = [
-  fc.record({ do: fc.constantFrom("crash" as const, "heal" as const, "upgrade" as const, "unhook" as const) }),
+  fc.record({
+    do: fc.constantFrom("crash" as const, "heal" as const, "hurry" as const, "upgrade" as const, "unhook" as const)
+  }),
   fc.record({ do: fc.constant("scale" as const), replicas: fc.nat(3) }),
   fc.record({ do: fc.constant("configure" as const), configuration: fc.constantFrom(...configurations) }),
   fc.record({
@@ -100,6 +102,9 @@ export const perform = (world: SplitWorld, one: Step): void => {
       return
     case "heal":
       return heal(world)
+    case "hurry":
+      if (world.record !== undefined) world.record = { ...world.record, endsNow: true }
+      return
     case "scale":
       if (world.workload !== undefined) world.workload.replicas = one.replicas
       return
