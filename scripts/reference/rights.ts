@@ -24,7 +24,7 @@ const holders: Readonly<Record<RightHolder, readonly [heading: string, sentence:
   ],
   cleanup: [
     "Before the chart is uninstalled",
-    "ClusterRole `mirrord-hooks`, for a Job of `helm uninstall` that ends sessions, copies, branches and splits of queues."
+    "ClusterRole `mirrord-hooks`, for a Job of `helm uninstall` that ends sessions, copies, branches and splits."
   ]
 }
 

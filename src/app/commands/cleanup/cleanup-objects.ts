@@ -1,5 +1,5 @@
 /**
- * Lists and deletes objects for `braid cleanup`. What is not there is no failure.
+ * Lists and deletes objects for `braid cleanup`. A missing object is no failure.
  *
  * Not here: which objects (cleanup.ts).
  */

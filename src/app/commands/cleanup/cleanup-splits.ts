@@ -127,7 +127,7 @@ export const cleanUpSplits = Effect.fnUntraced(function* (
   for (const [object, { source, url }] of yield* tell("listing the temporary queues", ownQueues(api), [])) {
     yield* tell(`deleting the record of queue ${url}`, deleted(api, queueRecords, object), undefined)
     problems.push(
-      `The queue ${url} is left: when no pod reads it any more, move its messages to ${source.url}, and delete it at SQS.`
+      `Queue ${url} is left: when no pod reads it any more, move its messages to ${source.url}, and delete it at SQS.`
     )
   }
   return problems

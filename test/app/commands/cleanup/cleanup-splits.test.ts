@@ -86,7 +86,7 @@ describe("cleanup of splits of queues", () => {
     assert.lengthOf(others, 1)
     const problems = yield* cleaned(cluster, 60)
     assert.lengthOf(problems, 2)
-    assert.match(problems.join("\n"), /^The queue https:\S+-main-orders is left: .* to https:\S+\/orders, and delete/mu)
+    assert.match(problems.join("\n"), /^Queue https:\S+-main-orders is left: .* to https:\S+\/orders, and delete/mu)
     assert.isUndefined(cluster.api.peek(queueRecords, main?.metadata.name ?? ""))
     assert.deepStrictEqual(isPatched(cluster), [false, false])
     assert.deepStrictEqual(
@@ -111,7 +111,7 @@ describe("cleanup of splits of queues", () => {
     const problems = yield* cleaned(cluster, 2)
     assert.match(
       problems.join("\n"),
-      /^ending split .*: not yours\.\nnoting .*: not yours\.\nremoving webhook mirrord-queues-.*: not yours\.\nrestarting deployment consumer in namespace shop, .*: not yours\.\nThe queue/u
+      /^ending split .*: not yours\.\nnoting .*: not yours\.\nremoving webhook mirrord-queues-.*: not yours\.\nrestarting deployment consumer in namespace shop, .*: not yours\.\nQueue/u
     )
     assert.lengthOf(cluster.api.peekAll(splitPatches), 1)
     assert.lengthOf(cluster.api.peekAll(queueRecords), 0)
