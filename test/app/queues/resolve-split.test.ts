@@ -182,14 +182,14 @@ describe("a resolved split", () => {
     )
     world.map("far", { jq_time_limit: "9" }, "mirrord")
     world.map("names", { Q: "orders", R: "refunds", tags: '{"team":"shop"}' })
-    world.secret("far", { s3_event: "true" }, "mirrord")
-    world.secret("far", { s3_event: "no" }, "dev")
+    world.secret("far", { sns: "true" }, "mirrord")
+    world.secret("far", { sns: "no" }, "dev")
     const { sources } = yield* world.resolved()
     assert.deepStrictEqual(
       sources.map(({ options }) => options),
       [
         { jqTimeLimitMillis: 200, s3Event: false, sns: false, tags: { team: "shop" } },
-        { jqTimeLimitMillis: 9, s3Event: true, sns: false, tags: {} }
+        { jqTimeLimitMillis: 9, s3Event: false, sns: true, tags: {} }
       ]
     )
     assert.deepStrictEqual([world.reads("configmaps"), world.reads("secrets")], [["far", "names"], ["far"]])
@@ -279,6 +279,21 @@ const refusals: ReadonlyArray<readonly [string, ResolveWorld, number, string]> =
     listed({ properties: [{ name: "sns", value: "yes" }] }),
     400,
     'The MirrordPropertyList "list" has a property sns'
+  ],
+  [
+    "metadata of objects",
+    listed({ properties: [{ name: "s3_event", value: "true" }] }),
+    400,
+    'The queue "a" of MirrordSplitConfig "splits" has s3_event, which this operator does not serve'
+  ],
+  [
+    "metadata of objects in a registry",
+    changed((world) => {
+      const queue = { queueType: "SQS", nameSource: { envVar: "Q" }, s3Event: true }
+      Object.assign(world, { configs: [], registries: [registry({ a: queue })] })
+    }),
+    400,
+    'The queue "a" of MirrordWorkloadQueueRegistry "registry" has s3_event'
   ],
   [
     "an entry that cannot be used",
