@@ -5,6 +5,7 @@ import { OwnCluster } from "../../../src/app/ground/own-cluster.ts"
 import { type ChangeFeed, Changes } from "../../../src/app/kernel/change-feed.ts"
 import { noSplits, QueueSplits } from "../../../src/app/queues/queue-splits.ts"
 import type { WantedSplit } from "../../../src/domain/queues/wanted-split.ts"
+import type { SessionInfo } from "../../../src/domain/resources/session.ts"
 import { splitsQueues } from "../../../src/domain/sessions/names.ts"
 import { met, type Requirement } from "../../../src/domain/sessions/requirement.ts"
 
@@ -17,6 +18,8 @@ export class MemorySplits {
   /** The wishes that were ordered, by session. They outlive an operator. */
   readonly orders = new Map<string, WantedSplit>()
   readonly variables = new Map([["ORDERS", "tmp-orders"]])
+  /** The parts of sessions in splits, as lists show them. */
+  readonly shown = new Map<string, Pick<SessionInfo, "sqs">>()
   /** The answers to checks and orders. */
   isThere: boolean | ApiError = true
   refusal: ApiError | undefined
@@ -48,6 +51,7 @@ export class MemorySplits {
       return Effect.void
     },
     requirement: this.#requirement,
+    shown: () => this.shown,
     variables: (session) => (this.orders.has(session) ? this.variables : new Map())
   }
 

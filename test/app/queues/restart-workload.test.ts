@@ -3,7 +3,6 @@ import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { isolatePods } from "../../../src/app/queues/isolate-pods.ts"
 import { restartToken, restartWorkload } from "../../../src/app/queues/restart-workload.ts"
-import { at } from "../../../src/domain/json.ts"
 import { deployments, pods, rollouts, statefulSets } from "../../../src/domain/resources/core-kinds.ts"
 import { ordersPod, split } from "../../domain/queues/reviewed-pod.ts"
 import { it } from "../../support/effect-it.ts"
@@ -35,14 +34,15 @@ describe("a restart", () => {
     ["rollout", "standard", undefined, "2026-01-01T12:00:01.000Z"]
   ] as const)("is one change, with its token, and is ordered once: %s, %s", function* ([kind, strategy, ofPods, at_]) {
     const { api, writes } = world(2)
+    const before = api.peek(kinds[kind], "orders", "shop")?.["spec"] as { template: object }
     const restart = restartWorkload(api, { ...split.workload, kind }, { ...order, strategy })
     for (let i = 0; i < 2; i++) expect(yield* restart).toBeUndefined()
     expect(writes()).toEqual(["patch orders"])
     const object = api.peek(kinds[kind], "orders", "shop") ?? { metadata: { name: "" } }
     expect(restartToken(object)).toBe("uid-1.1")
-    const annotations = at(object, "spec", "template", "metadata", "annotations")
-    expect(at(annotations, "kubectl.kubernetes.io/restartedAt")).toBe(ofPods)
-    expect(at(object, "spec", "restartAt")).toBe(at_)
+    const metadata = { annotations: { "kubectl.kubernetes.io/restartedAt": ofPods } }
+    const template = { ...before.template, ...(ofPods === undefined ? {} : { metadata }) }
+    expect(object["spec"]).toEqual({ ...before, template, restartAt: at_ })
     yield* restartWorkload(api, { ...split.workload, kind }, { ...order, token: "uid-1.2" })
     expect(writes()).toHaveLength(2)
   })

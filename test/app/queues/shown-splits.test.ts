@@ -106,7 +106,9 @@ const phase = ({ api }: SplitCluster): string | undefined => {
 
 /** The value of a series of a metric of the queue. */
 const valueOf = (text: string, name: string, more = ""): number =>
-  Number(new RegExp(`^${name}\\{(?=[^\\n]*orders")[^\\n]*${more}[^\\n]*\\} (\\d+)$`, "mu").exec(text)?.[1])
+  Number(
+    new RegExp(`^${name}\\{(?=[^\\n]*="https://[^"]*/orders")[^\\n]*${more}[^\\n]*\\} (\\d+)$`, "mu").exec(text)?.[1]
+  )
 
 /** The lines of the log. */
 const recorded = () => {

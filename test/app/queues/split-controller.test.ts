@@ -1,9 +1,10 @@
 import { assert, describe } from "@effect/vitest"
 import { Clock, Effect } from "effect"
+import { mirrordPropertyLists } from "../../../src/domain/resources/queues/mirrord-property-list.ts"
 import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
 import type { SplitCluster } from "./split-cluster.ts"
-import { begin, clusterWith, end, leftOf, operate, put, sessionName, start, wanted } from "./split-life.ts"
+import { begin, clusterWith, configure, end, leftOf, operate, put, sessionName, start, wanted } from "./split-life.ts"
 
 const putNow = (cluster: SplitCluster, body: string, to: string) =>
   Effect.map(Clock.currentTimeMillis, (now) => put(cluster, body, to, now))
@@ -12,7 +13,9 @@ describe("the split of a workload's queue", () => {
   it.effect("gives each message to whom its filter says, and leaves nothing behind", function* () {
     const cluster = clusterWith()
     yield* begin(cluster)
-    const { splits } = yield* operate(cluster)
+    const { features, splits } = yield* operate(cluster)
+    const names = ["SqsQueueSplitting", "SqsQueueSplittingDirect", "SqsQueueSplittingWithJqFilter"]
+    assert.deepStrictEqual(features, names)
     yield* pass("1 second")
     const session = yield* start(cluster, splits, wanted("^ann$"))
     assert.strictEqual(splits.requirement(session)._tag, "Pending")
@@ -38,5 +41,27 @@ describe("the split of a workload's queue", () => {
     assert.deepStrictEqual(cluster.values("consumer"), ["orders", "orders"])
     assert.deepStrictEqual(leftOf(cluster), [])
     assert.deepStrictEqual(cluster.sqs.lost, [])
+  })
+
+  it.effect("makes queues like the original, with the tags of both", function* () {
+    const cluster = clusterWith()
+    const arn = "arn:aws:sqs:eu-central-1:123456789012:"
+    const attributes = { VisibilityTimeout: "77", DelaySeconds: "5", Policy: `{"Resource":"${arn}orders"}` }
+    cluster.sqs.add("orders", attributes, { team: "a", stage: "b" })
+    const spec = { properties: [{ name: "tags", value: '{"team":"c"}' }] }
+    cluster.api.write(mirrordPropertyLists, "tags", { spec }, "shop")
+    const orders = { id: "orders", kind: "sqs", appConfig: { queue: [{ env: "ORDERS" }] }, queueConfig: "tags" }
+    configure(cluster, "consumer", [], { queues: [orders] })
+    yield* begin(cluster)
+    const { splits } = yield* operate(cluster)
+    yield* pass("1 second")
+    yield* start(cluster, splits, wanted("^ann$"))
+    yield* pass("10 seconds")
+    const made = cluster.sqs.names.flatMap((name) => (name === "orders" ? [] : (cluster.sqs.named(name) ?? [])))
+    assert.lengthOf(made, 2)
+    for (const { attributes: own, name, tags } of made) {
+      assert.deepInclude(own, { VisibilityTimeout: "77", DelaySeconds: "0", Policy: `{"Resource":"${arn}${name}"}` })
+      assert.deepStrictEqual(tags, { team: "c", stage: "b" })
+    }
   })
 })

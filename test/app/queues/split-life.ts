@@ -1,4 +1,5 @@
 import { Clock, Context, Effect, Fiber, Layer, Result, Scope, Stream } from "effect"
+import { Capabilities } from "../../../src/app/ground/capability.ts"
 import { PodReviews } from "../../../src/app/queues/pod-reviews.ts"
 import { QueueSplits } from "../../../src/app/queues/queue-splits.ts"
 import { QueueSplitting } from "../../../src/app/queues/queue-splitting.ts"
@@ -159,7 +160,8 @@ export const operate = Effect.fnUntraced(function* (
   process.died = () => {
     cluster.operator = undefined
   }
-  return { splits: Context.get(made, QueueSplits), scope, process }
+  const features = Context.get(made, Capabilities).flatMap((one) => one.features?.() ?? [])
+  return { splits: Context.get(made, QueueSplits), features, scope, process }
 })
 
 export const begin = Effect.fnUntraced(function* (cluster: SplitCluster) {

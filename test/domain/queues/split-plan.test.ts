@@ -327,6 +327,7 @@ describe("splitPlan", () => {
     const early = world.ready(0, { modes, id: 5n, startedAt: 7 })
     const later = world.ready(1, { modes, id: 9n, startedAt: 8 })
     const before = world.ready(2, { modes, id: 1n, startedAt: 8 })
+    expect(count(world, "RestartWorkload")).toBe(1)
     expect(told(world, early.uid).at(-1)).toMatchObject({ resources: [{ source: orders }, { source: bills }, {}] })
     const uids = [early.uid, before.uid, later.uid]
     expect(world.forwarders.map(({ table }) => table.routes.map(({ mode, uid }) => [uid, mode]))).toEqual([

@@ -106,6 +106,17 @@ describe("plan: a session that splits queues", () => {
     world.settle()
     expect(world.phase()).toBe("Ready")
   })
+
+  it("starts without a cluster where they are not split, which says why, but not without the default one", () => {
+    const world = splitting()
+    world.child(a).madeQueues = "queues"
+    world.settle()
+    world.fail(b, { reason: "QueuesNotSplit", message: "it has no queue of this id" })
+    world.makeReady(a)
+    expect([world.phase(), world.entry(b)["error"]]).toEqual(["Ready", "it has no queue of this id"])
+    world.fail(a, { reason: "QueuesNotSplit", message: "the queue is gone" })
+    expect(recordedFailure(view(world))).toMatchObject({ reason: "QueuesNotSplit" })
+  })
 })
 
 describe("plan: start", () => {

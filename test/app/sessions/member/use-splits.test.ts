@@ -4,8 +4,10 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber, Result } from "effect"
 import { ApiError, badRequest } from "../../../../src/app/api/status.ts"
 import { patienceOf } from "../../../../src/app/sessions/member/use-splits.ts"
+import { asObjects, at } from "../../../../src/domain/json.ts"
 import type { ClientMessage } from "../../../../src/domain/protocol/client-message.ts"
 import type { DaemonMessage } from "../../../../src/domain/protocol/daemon-message.ts"
+import { sqsSession } from "../../../../src/domain/queues/sqs-session.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
 import { parseConnectQuery } from "../../../../src/domain/sessions/connect-request.ts"
 import { met } from "../../../../src/domain/sessions/requirement.ts"
@@ -13,6 +15,7 @@ import { pass, request } from "../../../support/connect-request.ts"
 import { it } from "../../../support/effect-it.ts"
 import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../../support/memory-session.ts"
 import { type MemoryCluster, openConnection } from "../../../support/memory-world.ts"
+import { partOf } from "../../../support/queue-split.ts"
 import { certificateOf } from "../../../support/user-certificate.ts"
 import { memoryBranches, withBranches } from "../../branches/memory-branches.ts"
 import { client } from "../../policies/policed.ts"
@@ -96,6 +99,17 @@ describe("a session that splits queues", () => {
     const other = yield* client(opened(yield* connectTo(cluster, request(certificate, { sessionId: "7" }))))
     yield* other.say(everything)
     assert.deepStrictEqual(ordersIn(other.got), ["orders"])
+  })
+
+  it.effect("has its part in the split in the operator's list of sessions", function* () {
+    const { cluster, splits } = yield* running()
+    const sqs = [sqsSession(partOf())].filter((one) => one !== undefined)
+    splits.shown.set(name, { sqs })
+    const shown = yield* cluster.operator?.describe ?? Effect.die("no operator")
+    assert.deepStrictEqual(
+      asObjects(at(shown, "status", "sessions")).map((session) => session["sqs"]),
+      [sqs]
+    )
   })
 
   it.effect("is over with a sentence if its queues are not split after all", function* () {
