@@ -29,7 +29,7 @@ export const image = {
   entry: "braid.mjs",
   /** The program from which the entry is bundled. */
   program: "src/app/braid.ts",
-  /** What the program starts as threads, by the name of the file beside it. */
+  /** The programs of threads, by the name of the file beside it. */
   workers: { "jq-worker": "src/adapters/jq/jq-worker.ts" },
   /** Files of the repository that the tree holds as they are, beside the program and its licences. */
   files: ["LICENSE"],

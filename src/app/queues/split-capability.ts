@@ -139,11 +139,7 @@ export const splitLayer = Layer.effectContext(
       changed: (session) => changes.publish({ _tag: "ChildChanged", session })
     })
     const started = Effect.forEach([configured, splits.started, children.started], (one) => one, { discard: true })
-    const capability = yield* withCapability({
-      features,
-      started,
-      requirement: service.requirement
-    })
+    const capability = yield* withCapability({ features, started, requirement: service.requirement })
     return Context.add(capability, QueueSplits, service).pipe(Context.add(PodReviews, { lookup: patching(splits) }))
   })
 )

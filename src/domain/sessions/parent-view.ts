@@ -6,7 +6,6 @@
 
 import { sentence } from "../clean-text.ts"
 import { clusterName, type ClusterName } from "../fleet/cluster-name.ts"
-import { readWish } from "../queues/split-wish.ts"
 import { findCondition, type Condition } from "../resources/condition.ts"
 import type {
   ClusterSessionStatus,
@@ -15,7 +14,7 @@ import type {
 } from "../resources/mirrord-multi-cluster-session.ts"
 import { isBeingDeleted, timeOf, type Precondition, preconditionOf } from "../resources/object-meta.ts"
 import { isFailureReason, type SessionFailure } from "../resources/session-failure.ts"
-import { splitAnnotations } from "./names.ts"
+import { asksForSplit, splitAnnotations } from "./names.ts"
 import type { ObservedSession } from "./observed-session.ts"
 
 /**
@@ -143,8 +142,7 @@ export const leftOutWarning = (
   const { error, ready } = status?.clusterSessions?.[cluster] ?? {}
   const reason = reasons.get(cluster) ?? error
   if (status?.phase !== "Ready" || ready !== false || reason === undefined) return undefined
-  const isSplit = readWish(metadata)?.isAutomatic === false
-  return leftOut(cluster, isSplit ? `${sentence(reason)} ${takesMessages}` : reason)
+  return leftOut(cluster, asksForSplit(metadata) ? `${sentence(reason)} ${takesMessages}` : reason)
 }
 
 /** One warning per cluster that a Ready session goes without, for the log of a client that attaches now. */
