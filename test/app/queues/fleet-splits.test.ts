@@ -1,0 +1,220 @@
+/** Splits of queues in sessions over a fleet, from the user's connect to the last queue. */
+
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { splitSessions } from "../../../src/domain/queues/stored-session.ts"
+import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import { it } from "../../support/effect-it.ts"
+import { refusedWith } from "../../support/memory-session.ts"
+import { logs } from "../policies/policed.ts"
+import {
+  begun,
+  connect,
+  killOperator,
+  leftIn,
+  passMinutes,
+  readBy,
+  sendTo,
+  sessionName,
+  type SplitFleet,
+  splitFleet,
+  type SplitFleetOptions
+} from "./split-fleet.ts"
+
+/** A message for the user and another one into the queue of each cluster. */
+const sendAll = Effect.fnUntraced(function* ({ a, b }: SplitFleet, start: string) {
+  for (const one of [a, b]) for (const to of ["ann", "bob"]) yield* sendTo(one, `${start} ${one.name} ${to}`, to)
+  yield* passMinutes(1)
+})
+
+const allRead = (start: string): ReadonlyArray<string> => [
+  `${start} a ann: ann`,
+  `${start} a bob: a`,
+  `${start} b ann: ann`,
+  `${start} b bob: b`
+]
+
+const up = {
+  sqs_splits: JSON.stringify({ "*": {} }),
+  queue_modes: JSON.stringify({ "*": "steal" }),
+  up_session_info: JSON.stringify({ autoQueueSplitting: true })
+}
+const star = { sqs_splits: JSON.stringify({ "*": { to: "^ann$" } }) }
+const otherNames: SplitFleetOptions = { queues: { a: "orders-eu", b: "orders-us" } }
+const shared = "Where its pods read the same queue as those of other clusters, they take messages of this session"
+const sqsRights = (operation: string) => new RegExp(`SQS did not carry out ${operation} of .*Denied`, "u")
+
+interface Told {
+  /** What the user reads about `b`; `undefined` if it takes part. */
+  readonly without?: RegExp
+  /** Seconds that the connect may take. */
+  readonly within?: number
+  /** Whether the program has the original queue, since there is nothing to split. */
+  readonly isUnsplit?: boolean
+}
+
+describe("a session over clusters", () => {
+  const rows: ReadonlyArray<readonly [string, SplitFleetOptions, object, Told]> = [
+    ["that read one queue", {}, {}, {}],
+    ["with queues of their own", otherNames, {}, {}],
+    ["with accounts of their own", { isElsewhere: true }, {}, {}],
+    [
+      "of which one has no right to its queue",
+      { isElsewhere: true, allows: () => false },
+      {},
+      { without: sqsRights("GetQueueAttributes") }
+    ],
+    [
+      "that read one FIFO queue",
+      { queues: { a: "orders.fifo", b: "orders.fifo" } },
+      {},
+      { without: /FIFO queue "orders\.fifo" is read by several clusters/u }
+    ],
+    ["of which one has a FIFO queue", { queues: { a: "orders.fifo", b: "orders" } }, {}, {}],
+    ["of which another has a FIFO queue", { queues: { a: "orders", b: "orders.fifo" } }, {}, {}],
+    ["of which one reads more", { more: ["refunds"] }, {}, {}],
+    ["of which one reads more, for any queue", { more: ["refunds"] }, star, {}],
+    ["of which one has no configuration", { configured: ["a"] }, {}, { without: /No MirrordSplitConfig/u, within: 30 }],
+    [
+      "of which one has splits switched off",
+      { splitting: ["primary", "a"] },
+      {},
+      { without: /operator\.sqsSplitting/u }
+    ],
+    ["configured at the primary alone", { configured: ["primary"] }, {}, {}],
+    ["by `mirrord up` without a configuration", { configured: [] }, up, { isUnsplit: true }],
+    ["by `mirrord up` with one that is not the default's", { configured: ["b"] }, up, { isUnsplit: true }],
+    ["by `mirrord up` where the default splits nothing", { splitting: ["primary", "b"] }, up, { isUnsplit: true }]
+  ]
+  it.effect.each(rows)("%s", function* ([, options, params, { isUnsplit = false, within = 3, without }]) {
+    const fleet = yield* splitFleet(options)
+    const { got, leave, queue, secs } = yield* begun(fleet, params)
+    assert.isAtMost(secs, within)
+    assert.strictEqual(queue.startsWith("mirrord-tmp-"), !isUnsplit)
+    const told = logs(got).join()
+    if (without === undefined) assert.strictEqual(told, "")
+    else assert.match(told, without)
+    assert.strictEqual(told.includes(shared), without !== undefined)
+    assert.strictEqual(fleet.b.split.values("consumer").includes(fleet.b.queue), isUnsplit || without !== undefined)
+    yield* sendAll(fleet, "m")
+    const read = readBy(fleet, "m")
+    assert.lengthOf(read, 4)
+    if (!isUnsplit && without === undefined)
+      assert.deepStrictEqual(
+        read.map((one) => one.replace(/: [ab]$/u, ": pods")),
+        allRead("m").map((one) => one.replace(/: [ab]$/u, ": pods"))
+      )
+    yield* leave
+    yield* passMinutes(10)
+    assert.deepStrictEqual(leftIn(fleet), [])
+  })
+
+  it.effect("leaves what its program has not read to the default's workload", function* () {
+    const fleet = yield* splitFleet(otherNames)
+    const { leave } = yield* begun(fleet)
+    fleet.a.split.programs.delete("ann")
+    yield* sendAll(fleet, "m")
+    yield* leave
+    yield* passMinutes(10)
+    assert.deepStrictEqual(readBy(fleet, "m"), ["m a ann: a", "m a bob: a", "m b ann: a", "m b bob: b"])
+    assert.deepStrictEqual(leftIn(fleet), [])
+  })
+
+  const refusals: ReadonlyArray<readonly [string, SplitFleetOptions, number, RegExp]> = [
+    ["no configuration", { configured: ["b"] }, 30, /in cluster a: No MirrordSplitConfig or MirrordWorkloadQueueReg/u],
+    ["splits switched off", { splitting: ["primary", "b"] }, 3, /in cluster a: Queues are not split in this cluster/u]
+  ]
+  it.effect.each(refusals)("is refused where its default has %s", function* ([, options, within, sentence]) {
+    const fleet = yield* splitFleet(options)
+    const { result, secs } = yield* connect(fleet)
+    assert.isAtMost(secs, within)
+    assert.match(refusedWith(result).message, sentence)
+    yield* passMinutes(10)
+    assert.deepStrictEqual(leftIn(fleet), [])
+  })
+
+  const breaks: ReadonlyArray<readonly [string, (fleet: SplitFleet) => Effect.Effect<void>, boolean]> = [
+    ["another cluster that is away", (fleet) => outage(fleet, "b"), false],
+    ["its default cluster that is away", (fleet) => outage(fleet, "a"), false],
+    ["its primary that restarts", (fleet) => restart(fleet, fleet.world.primary), true],
+    ["its default's operator that restarts", (fleet) => restart(fleet, fleet.a.member), true],
+    ["another operator that restarts", (fleet) => restart(fleet, fleet.b.member), true]
+  ]
+  const outage = Effect.fnUntraced(function* (fleet: SplitFleet, name: "a" | "b") {
+    fleet[name].member.api.setReachable(false)
+    yield* passMinutes(3)
+    fleet[name].member.api.setReachable(true)
+    yield* passMinutes(2)
+  })
+  const restart = Effect.fnUntraced(function* (fleet: SplitFleet, member: SplitFleet["a"]["member"]) {
+    yield* killOperator(fleet, member)
+    yield* Effect.orDie(fleet.world.start(member))
+    yield* passMinutes(0.2)
+  })
+  it.effect.each(breaks)("outlives %s, with one queue", function* ([, happen, comesAgain]) {
+    const fleet = yield* splitFleet(otherNames)
+    const first = yield* begun(fleet)
+    yield* happen(fleet)
+    if (comesAgain) yield* first.leave
+    const user = comesAgain ? yield* begun(fleet) : first
+    assert.strictEqual(user.queue, first.queue)
+    yield* sendAll(fleet, "m")
+    assert.deepStrictEqual(readBy(fleet, "m"), allRead("m"))
+    for (const { api } of [fleet.a.member, fleet.b.member]) {
+      const orders = api.calls.filter(({ plural, verb }) => verb === "create" && plural === splitSessions.plural)
+      assert.lengthOf(orders, 1)
+    }
+    yield* user.leave
+    yield* passMinutes(10)
+    assert.deepStrictEqual(leftIn(fleet), [])
+  })
+
+  it.effect("has a cluster that comes late", function* () {
+    const fleet = yield* splitFleet(otherNames)
+    fleet.b.member.api.setReachable(false)
+    yield* passMinutes(1)
+    const { got, leave, secs } = yield* begun(fleet)
+    assert.isAtMost(secs, 3)
+    assert.include(logs(got).join(), shared)
+    fleet.b.member.api.setReachable(true)
+    yield* passMinutes(2)
+    yield* sendAll(fleet, "m")
+    assert.deepStrictEqual(readBy(fleet, "m"), allRead("m"))
+    yield* leave
+    yield* passMinutes(10)
+    assert.deepStrictEqual(leftIn(fleet), [])
+  })
+
+  it.effect("ends in the other clusters when its default is lost for good", function* () {
+    const fleet = yield* splitFleet(otherNames)
+    const { ended } = yield* begun(fleet)
+    fleet.a.member.api.setReachable(false)
+    yield* passMinutes(12)
+    assert.isDefined(ended())
+    const ofB = fleet.b.member.api.peekAll(splitSessions).length
+    assert.deepStrictEqual([ofB, ...fleet.b.split.values("consumer")], [0, "orders-us", "orders-us"])
+    assert.notInclude(fleet.b.split.sqs.names.join(), "main-orders-us")
+  })
+
+  it.effect("ends everywhere when its primary is gone for ever", function* () {
+    const fleet = yield* splitFleet(otherNames)
+    yield* begun(fleet)
+    yield* killOperator(fleet, fleet.world.primary)
+    yield* passMinutes(12)
+    fleet.world.primary.api.erase(mirrordMultiClusterSessions, sessionName)
+    assert.deepStrictEqual(leftIn(fleet), [])
+  })
+
+  it.effect("is over when its primary comes back after its queues have gone", function* () {
+    const fleet = yield* splitFleet(otherNames)
+    const { leave } = yield* begun(fleet)
+    yield* killOperator(fleet, fleet.world.primary)
+    yield* leave
+    yield* passMinutes(5)
+    yield* fleet.world.start(fleet.world.primary)
+    const { result } = yield* connect(fleet)
+    assert.include(refusedWith(result).message, "and the queues that the program reads with it")
+    yield* passMinutes(12)
+    assert.deepStrictEqual(leftIn(fleet), [])
+  })
+})

@@ -1,0 +1,216 @@
+/** A primary with the members `a` (default) and `b`, whose workloads read SQS, and a user whose session splits queues. */
+
+import { Clock, Effect, Exit, Fiber, Result, Scope } from "effect"
+import { MemoryQueues } from "../../../lab/queues/memory-queues.ts"
+import { RandomStream } from "../../../lab/simulation/kernel/random-stream.ts"
+import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
+import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
+import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import type { PatchOperation } from "../../../src/domain/queues/pod-patch.ts"
+import { apiServices, deployments, namespaces, pods } from "../../../src/domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import { mirrordSplitConfigs } from "../../../src/domain/resources/queues/mirrord-split-config.ts"
+import type { MessageQueues } from "../../../src/ports/message-queues.ts"
+import { pass, request } from "../../support/connect-request.ts"
+import { memberOf, startWorld } from "../../support/memory-session.ts"
+import { type MemoryCluster, openConnection } from "../../support/memory-world.ts"
+import { client } from "../policies/policed.ts"
+import { SplitCluster } from "./split-cluster.ts"
+import { configure, leftOf, put } from "./split-life.ts"
+import { jq } from "./split-world.ts"
+
+export interface SplitFleetOptions {
+  /** The queue that the workload of each cluster reads; `orders` unless given. */
+  readonly queues?: Readonly<Record<string, string>>
+  /** Further ids of queues that the workload of `b` reads; each is the name of its queue. */
+  readonly more?: ReadonlyArray<string>
+  /** Whether `b` has another account in another region. */
+  readonly isElsewhere?: boolean
+  /** What the credentials of `b` may do with queues of `a`'s account. */
+  readonly allows?: (operation: string, name: string) => boolean
+  /** The clusters where configurations are written. */
+  readonly configured?: ReadonlyArray<string>
+  /** The clusters whose operators split queues. */
+  readonly splitting?: ReadonlyArray<string>
+  readonly settings?: Partial<FleetConfiguration>
+}
+
+/** The port for an operator that finds names in its own account, and URLs wherever they lead. */
+const routed = (own: MemoryQueues, other: MemoryQueues, allows?: SplitFleetOptions["allows"]) => {
+  const [here, there] = [own.port(), other.port(allows)]
+  const of = (url: string): MessageQueues["Service"] => (url.startsWith(other.base) ? there : here)
+  return {
+    receive: (receive) => of(receive.url).receive(receive),
+    sendBatch: (url, entries) => of(url).sendBatch(url, entries),
+    deleteBatch: (url, entries) => of(url).deleteBatch(url, entries),
+    urlOf: here.urlOf,
+    attributes: (url) => of(url).attributes(url),
+    tags: (url) => of(url).tags(url),
+    create: (queue) => of(queue.beside).create(queue),
+    delete: (url) => of(url).delete(url)
+  } satisfies MessageQueues["Service"]
+}
+
+/** Asks the operator of a cluster about pods, as its API server does. */
+const asking = (member: MemoryCluster) => (uid: string, review: object) => {
+  if (member.operator === undefined) return []
+  const answer = Effect.runSync(member.operator.reviewPod(uid, () => Effect.succeed(review))) as {
+    readonly response: { readonly patch?: string }
+  }
+  const { patch } = answer.response
+  return patch === undefined
+    ? []
+    : (JSON.parse(Buffer.from(patch, "base64").toString()) as ReadonlyArray<PatchOperation>)
+}
+
+export const sessionName = "mc-00000000000000ff"
+
+/** Ends the operator of a cluster, while its last calls are answered. */
+export const killOperator = Effect.fnUntraced(function* ({ world }: SplitFleet, member: MemoryCluster) {
+  yield* Effect.forkDetach(world.kill(member))
+  yield* passMinutes(0.5)
+})
+
+/** Lets minutes pass in small steps, between which everything may answer. */
+export const passMinutes = (minutes: number) =>
+  Effect.repeat(pass("2 seconds"), { times: Math.ceil((minutes * 60) / 2) - 1 })
+
+/** A fleet whose clusters live. */
+export const splitFleet = Effect.fnUntraced(function* ({
+  allows,
+  configured = ["a", "b"],
+  isElsewhere = false,
+  more = [],
+  queues = {},
+  settings,
+  splitting = ["primary", "a", "b"]
+}: SplitFleetOptions = {}) {
+  const home = new MemoryQueues(new RandomStream("home"))
+  const away = isElsewhere
+    ? new MemoryQueues(new RandomStream("away"), "https://sqs.us-east-1.amazonaws.com/999999999999/")
+    : home
+  const ports = new Map([
+    ["a", routed(home, away)],
+    ["b", isElsewhere ? routed(away, home, allows) : home.port()]
+  ])
+  const { certificate, world } = yield* startWorld(settings ?? {}, {
+    splitting: (cluster) =>
+      splitting.includes(cluster)
+        ? {
+            settings: { lingerSeconds: 60, isolatesPods: false, waitsForPods: true },
+            queues: ports.get(cluster) ?? home.port(() => false),
+            jq,
+            endpoint: undefined
+          }
+        : undefined
+  })
+  const clock = yield* Clock.Clock
+  for (const name of ["shop", "kube-system"]) world.primary.api.write(namespaces, name, {})
+  const clusterOf = Effect.fnUntraced(function* (name: string, sqs: MemoryQueues) {
+    const member = memberOf(world, name)
+    const cluster = new SplitCluster(name, member.api, sqs, ports.get(name))
+    const queue = queues[name] ?? "orders"
+    member.api.erase(deployments, "myapp", "default")
+    member.api.erase(pods, "myapp-1", "default")
+    member.api.write(namespaces, "shop", {})
+    member.api.write(apiServices, "v1.operator.metalbear.co", {
+      spec: { service: { name: "mirrord-operator", namespace: "mirrord", port: 443 }, caBundle: "Y2E=" }
+    })
+    member.variables.set("ORDERS", queue)
+    sqs.add(queue, queue.endsWith(".fifo") ? { FifoQueue: "true" } : {})
+    const others = name === "b" ? more : []
+    for (const other of others) sqs.add(other)
+    const variables = others.map((other) => ({ name: other.toUpperCase(), value: other }))
+    cluster.deploy("consumer", [{ name: "ORDERS", value: queue }, ...variables])
+    cluster.operator = asking(member)
+    if (configured.includes(name)) configure(cluster, "consumer", ["orders", ...others])
+    yield* Effect.forkScoped(cluster.live(() => clock.currentTimeMillisUnsafe()))
+    return { name, member, queue, split: cluster }
+  })
+  const a = yield* clusterOf("a", home)
+  const b = yield* clusterOf("b", away)
+  if (configured.includes("primary")) {
+    const targetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "consumer" }
+    const orders = { id: "orders", kind: "sqs", appConfig: { queue: [{ env: "ORDERS" }] } }
+    const spec = { targetRef, queues: [orders], restart: { strategy: "standard" } }
+    world.primary.api.write(mirrordSplitConfigs, "consumer", { spec }, "shop")
+  }
+  yield* passMinutes(0.2)
+  // Operators end only when their calls are answered.
+  yield* Effect.addFinalizer(() => Effect.forkDetach(Effect.repeat(pass("1 second"), { times: 60 })))
+  return { a, b, world, certificate }
+})
+
+export type SplitFleet = Effect.Success<ReturnType<typeof splitFleet>>
+export type FleetMember = SplitFleet["a"]
+
+/** Connects and waits for the answer; gives also how many seconds that took. */
+export const connect = Effect.fnUntraced(function* ({ certificate, world }: SplitFleet, params: object = {}) {
+  const split = { sqs_splits: JSON.stringify({ orders: { to: "^ann$" } }) }
+  const query = new URLSearchParams({ connect: "true", key: "ann-key", ...split, ...params }).toString()
+  const wanted = request(certificate, { namespace: "shop", target: "deployment.consumer", query })
+  const scope = yield* Scope.fork(yield* Effect.scope)
+  const opening = Effect.result(openConnection(world.primary, wanted)).pipe(Scope.provide(scope))
+  const fiber = yield* Effect.forkScoped(opening, { startImmediately: true })
+  let secs = 0
+  for (; secs < 400 && fiber.pollUnsafe() === undefined; secs++) yield* pass("1 second")
+  if (fiber.pollUnsafe() === undefined) throw new Error("the operator did not answer")
+  return { secs, result: yield* Fiber.join(fiber), close: Scope.close(scope, Exit.void) }
+})
+
+const ordersIn = (got: ReadonlyArray<DaemonMessage>): string | undefined => {
+  for (const message of got.toReversed())
+    if (message._tag === "GetEnvVarsResponse" && message.value._tag === "Ok") return message.value.value.get("ORDERS")
+  return undefined
+}
+
+/** A user whose session has begun, and whose program reads the queue that the operator named. */
+export const begun = Effect.fnUntraced(function* (fleet: SplitFleet, params: object = {}) {
+  const { close, result, secs } = yield* connect(fleet, params)
+  if (Result.isFailure(result)) throw result.failure
+  const channel = result.success
+  const user = yield* client(channel)
+  yield* user.say({
+    _tag: "GetEnvVarsRequest",
+    value: { envVarsFilter: new Set(), envVarsSelect: new Set(["*"]) }
+  })
+  const queue = ordersIn(user.got) ?? ""
+  fleet.a.split.programs.set("ann", [queue])
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.andThen(
+        Effect.sleep(20_000),
+        Effect.sync(() => channel.send(clientMessage.encode({ _tag: "Ping" })))
+      )
+    )
+  )
+  const leave = Effect.suspend(() => {
+    channel.close()
+    fleet.a.split.programs.delete("ann")
+    return close
+  })
+  return { ...user, secs, queue, leave }
+})
+
+/** Producers put a message into the queue of a cluster. */
+export const sendTo = ({ queue, split }: FleetMember, body: string, to: string) =>
+  Effect.map(Clock.currentTimeMillis, (now) => put(split, body, to, now, queue))
+
+/** Who has read messages with this beginning: the user's program, or pods of a cluster; in order of bodies. */
+export const readBy = ({ a, b }: SplitFleet, start: string): ReadonlyArray<string> =>
+  [a, b]
+    .flatMap(({ name, split: { read } }) =>
+      read.flatMap(({ body, by }) => (body.startsWith(start) ? [`${body}: ${by === "ann" ? by : name}`] : []))
+    )
+    .toSorted()
+
+/** All that is left of sessions and splits. */
+export const leftIn = ({ a, b, world }: SplitFleet): ReadonlyArray<string> => [
+  ...world.primary.api.peekAll(mirrordMultiClusterSessions).map(({ metadata }) => metadata.name),
+  ...[a, b].flatMap(({ member, name, queue, split }) => [
+    ...member.api.peekAll(mirrordClusterSessions).map(({ metadata }) => metadata.name),
+    ...leftOf(split).map((left) => `${name}: ${left}`),
+    ...split.values("consumer").flatMap((value) => (value === queue ? [] : [`${name}: ${value}`]))
+  ])
+]
