@@ -78,10 +78,8 @@ export const splitLayer = Layer.effectContext(
   Effect.gen(function* () {
     const { options, servedAuthority } = yield* QueueSplitting
     const { api, fleet, namespace } = yield* OwnCluster
-    if (options === undefined) {
-      const { requirement } = noSplits
-      return Context.add(yield* withCapability({ requirement }), QueueSplits, noSplits)
-    }
+    if (options === undefined)
+      return Context.add(yield* withCapability({ requirement: noSplits.requirement }), QueueSplits, noSplits)
     if (fleet?.managementOnly === true) {
       const elsewhere = { ...noSplits, areServed: (route: ConnectRoute | "Child") => route === "MultiCluster" }
       return Context.add(yield* withCapability({ features }), QueueSplits, elsewhere)

@@ -14,7 +14,7 @@ import type {
 } from "../resources/mirrord-multi-cluster-session.ts"
 import { isBeingDeleted, timeOf, type Precondition, preconditionOf } from "../resources/object-meta.ts"
 import { isFailureReason, type SessionFailure } from "../resources/session-failure.ts"
-import { asksForSplit, splitAnnotations } from "./names.ts"
+import { splitAnnotations } from "./names.ts"
 import type { ObservedSession } from "./observed-session.ts"
 
 /**
@@ -135,14 +135,15 @@ const leftOut = (cluster: string, reason: string): string =>
  * `reasons`: by cluster, those that say more than the parent, such as why the cluster has no copy of the target.
  */
 export const leftOutWarning = (
-  { metadata, status }: MirrordMultiClusterSession,
+  { status }: MirrordMultiClusterSession,
   cluster: string,
   reasons: ReadonlyMap<string, string> = new Map()
 ): string | undefined => {
   const { error, ready } = status?.clusterSessions?.[cluster] ?? {}
   const reason = reasons.get(cluster) ?? error
   if (status?.phase !== "Ready" || ready !== false || reason === undefined) return undefined
-  return leftOut(cluster, asksForSplit(metadata) ? `${sentence(reason)} ${takesMessages}` : reason)
+  const isSplit = conditionSince(status.conditions, parentConditions.queuesMade, "True") !== undefined
+  return leftOut(cluster, isSplit ? `${sentence(reason)} ${takesMessages}` : reason)
 }
 
 /** One warning per cluster that a Ready session goes without, for the log of a client that attaches now. */

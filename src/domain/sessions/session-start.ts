@@ -329,9 +329,8 @@ export const planStart = (
   )
   const situation: Situation = { observed, parent, clusters, now }
   const defaultCluster = clusters.find(({ cluster }) => cluster === parent.defaultCluster)
-  const failing =
-    lossOfQueues(situation, defaultCluster) ??
-    (parent.phase === "Ready" ? lossOfDefault : startFailure)(situation, defaultCluster)
+  const usual = parent.phase === "Ready" ? lossOfDefault : startFailure
+  const failing = lossOfQueues(situation, defaultCluster) ?? usual(situation, defaultCluster)
   if (failing !== undefined) return { actions: failParent(situation, failing), lookAgainAt: [] }
 
   const defaultReady = defaultCluster?.verdict._tag === "Ready"
