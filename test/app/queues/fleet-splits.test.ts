@@ -45,7 +45,7 @@ const shared = "Where its pods read the same queue as those of other clusters, t
 const sqsRights = (operation: string) => new RegExp(`SQS did not carry out ${operation} of .*Denied`, "u")
 
 interface Told {
-  /** What the user reads about `b`; `undefined` if it takes part. */
+  /** The warning that the user reads about `b`; `undefined` if it takes part. */
   readonly without?: RegExp
   /** Seconds that the connect may take. */
   readonly within?: number

@@ -1,4 +1,4 @@
-/** A primary with the members `a` (default) and `b`, whose workloads read SQS, and a user whose session splits queues. */
+/** A primary with the members `a` (default) and `b`, whose workloads read SQS, and a user who splits queues. */
 
 import { Clock, Effect, Exit, Fiber, Result, Scope } from "effect"
 import { MemoryQueues } from "../../../lab/queues/memory-queues.ts"
@@ -27,7 +27,7 @@ export interface SplitFleetOptions {
   readonly more?: ReadonlyArray<string>
   /** Whether `b` has another account in another region. */
   readonly isElsewhere?: boolean
-  /** What the credentials of `b` may do with queues of `a`'s account. */
+  /** The deeds that the credentials of `b` permit with queues of `a`'s account. */
   readonly allows?: (operation: string, name: string) => boolean
   /** The clusters where configurations are written. */
   readonly configured?: ReadonlyArray<string>
@@ -197,7 +197,7 @@ export const begun = Effect.fnUntraced(function* (fleet: SplitFleet, params: obj
 export const sendTo = ({ queue, split }: FleetMember, body: string, to: string) =>
   Effect.map(Clock.currentTimeMillis, (now) => put(split, body, to, now, queue))
 
-/** Who has read messages with this beginning: the user's program, or pods of a cluster; in order of bodies. */
+/** The readers of messages with this beginning: the user's program, or pods of a cluster; in order of bodies. */
 export const readBy = ({ a, b }: SplitFleet, start: string): ReadonlyArray<string> =>
   [a, b]
     .flatMap(({ name, split: { read } }) =>
