@@ -41,6 +41,7 @@ const networks = {
   "real client, branches at a member": [76, 4],
   "real client, branches of other engines": [16, 3],
   "branches on kubernetes": [177, 3],
+  "splits of queues": [90, 2],
   "copies of databases": [97, 1],
   "clusters that join": [73, 3],
   "clusters that join, kubernetes": [10, 6],

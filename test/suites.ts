@@ -200,6 +200,10 @@ export const suites = {
   "real/management": { needs: client, finds: "a primary that only manages does not serve the client" },
   "real/policies": { needs: client, finds: "the client gets round a policy, or no sentence" },
   "real/recorded-client": { needs: client, finds: "what `npm test` asks as the client is not what the client asks" },
+  "real/splits": {
+    needs: ["ElasticMQ", "helm"],
+    finds: "an installed operator lacks a right, a file or a certificate for splits, or loses messages with its process"
+  },
   "real/sqs": { needs: ["ElasticMQ"], finds: "the AWS SDK or a real server of queues differs from the port" }
 } as const satisfies Readonly<Record<string, Suite>>
 

@@ -21,6 +21,8 @@ export interface SessionClientOptions {
   readonly sessionId: bigint
   /** Value of `x-client-der`. */
   readonly certificate: string
+  /** More connect parameters, by name; none unless given. */
+  readonly parameters?: Readonly<Record<string, string>>
   readonly client: ClientOptions
 }
 
@@ -189,24 +191,22 @@ export const openSessionSocket = (
       const { agent: _agent, headers, ...secure } = tls
       const server = (config.getCurrentCluster()?.server ?? "").replace(/^http/, "ws")
       const path = `/apis/operator.metalbear.co/v1/proxy/namespaces/${options.namespace}/targets/${options.target}`
+      const base = { connect: "true", on_concurrent_steal: "abort" }
+      const query = new URLSearchParams({ ...base, ...options.parameters, key: "braid" })
       return yield* Effect.callback<WebSocket, ClientFailed>((resume) => {
-        const socket = new WebSocket(
-          `${server}${path}?connect=true&on_concurrent_steal=abort&key=braid`,
-          ["v4.channel.k8s.io"],
-          {
-            ...(secure as object),
-            headers: {
-              ...(headers as Record<string, string> | undefined),
-              "x-session-id": options.sessionId.toString(),
-              "x-client-der": options.certificate,
-              "x-client-name": "braid",
-              "x-client-hostname": "playground",
-              "x-mirrord-cli-version": "3.250.0"
-            },
-            perMessageDeflate: false,
-            autoPong: false
-          }
-        )
+        const socket = new WebSocket(`${server}${path}?${query}`, ["v4.channel.k8s.io"], {
+          ...(secure as object),
+          headers: {
+            ...(headers as Record<string, string> | undefined),
+            "x-session-id": options.sessionId.toString(),
+            "x-client-der": options.certificate,
+            "x-client-name": "braid",
+            "x-client-hostname": "playground",
+            "x-mirrord-cli-version": "3.250.0"
+          },
+          perMessageDeflate: false,
+          autoPong: false
+        })
         const refuse = (detail: string): void =>
           resume(Effect.fail(new ClientFailed({ detail: `the operator refused the connection: ${detail}` })))
         socket.once("error", (error) => refuse(error.message))

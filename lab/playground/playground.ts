@@ -84,9 +84,9 @@ export interface PlaygroundOptions {
   readonly progress: (step: string) => Effect.Effect<void>
 }
 
-/** The operator of a file, this repository's sources or a bundle of them. */
-export const operatorProgram = (file: string): ContainerProgram =>
-  processProgram({ command: () => [process.execPath, ...smallHeap, file, "operator"] })
+/** The operator of a file, this repository's sources or a bundle of them. `env`: variables beside those of its pod. */
+export const operatorProgram = (file: string, env: Readonly<Record<string, string>> = {}): ContainerProgram =>
+  processProgram({ command: () => [process.execPath, ...smallHeap, file, "operator"], env: () => env })
 
 const registry = (options: PlaygroundOptions, cluster: string): ImageRegistry => {
   const { agent = agentProgram, operator = operatorProgram(program), images: more = [] } = options

@@ -5,73 +5,26 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Layer, Logger } from "effect"
 import { expect, it } from "vitest"
-import { stringify } from "yaml"
-import type { Playground, RunningCluster } from "../../lab/playground/local-cluster.ts"
+import type { Playground } from "../../lab/playground/local-cluster.ts"
 import { mergedKubeconfig } from "../../lab/playground/merged-kubeconfig.ts"
 import { operatorProgram, startPlayground } from "../../lab/playground/playground.ts"
 import type { StepDetails } from "../../lab/playground/reporter.ts"
 import { playStory } from "../../lab/playground/story.ts"
 import { topology, type TopologyName } from "../../lab/playground/topology.ts"
 import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
-import { userAuthoritySecret } from "../../src/app/certificates/user-authority.ts"
 import { mirrordOperators } from "../../src/domain/resources/mirrord-operator.ts"
 import { subnetOf } from "../address-plan.ts"
 import { stagedProgram } from "../support/staged-image.ts"
 import { untilTrue } from "../support/until-true.ts"
 import { auditedCalls, outsideOf } from "./audited-calls.ts"
-import { Chart, type KubernetesObject } from "./chart.ts"
+import { Chart } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
+import { giveRights, rightsOf } from "./give-rights.ts"
 import { at } from "./json.ts"
 import { unexpectedCalls } from "./unexpected-calls.ts"
 
-const namespace = "mirrord"
-const pods = { group: "", version: "v1", resource: "pods" }
-const rbac = (resource: string) => ({ group: "rbac.authorization.k8s.io", version: "v1", resource })
-const kinds = new Set(["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"])
 /** The developer, who has only the chart's role for developers. */
 const developer = "ann"
-
-const operatorPods = ({ cluster }: RunningCluster) =>
-  cluster.store
-    .list(pods, { namespace })
-    .items.filter(({ metadata }) => metadata.labels?.["app"] === "mirrord-operator")
-
-const isReady = (pod: unknown): boolean => {
-  const conditions = at(pod, "status", "conditions")
-  return (
-    Array.isArray(conditions) &&
-    conditions.some((condition) => at(condition, "type") === "Ready" && at(condition, "status") === "True")
-  )
-}
-
-/** Takes all rights that the playground gave, gives those of the chart, and starts the operator again with them. */
-const giveRights = (running: RunningCluster, rights: ReadonlyArray<KubernetesObject>) =>
-  Effect.gen(function* () {
-    const { store } = running.cluster
-    for (const [resource, place] of [
-      ["clusterrolebindings", undefined],
-      ["clusterroles", undefined],
-      ["rolebindings", namespace],
-      ["roles", namespace],
-      ["rolebindings", "default"],
-      ["roles", "default"],
-      ["rolebindings", "kube-system"],
-      ["roles", "kube-system"]
-    ] as const) {
-      for (const { metadata } of store.list(rbac(resource), place === undefined ? {} : { namespace: place }).items) {
-        if (metadata.name?.startsWith("mirrord-operator") === true) store.delete(rbac(resource), place, metadata.name)
-      }
-    }
-    running.cluster.apply(rights.map((object) => stringify(object)).join("---\n"))
-    // It has to be made again as well.
-    store.delete({ group: "", version: "v1", resource: "secrets" }, namespace, userAuthoritySecret)
-    const old = new Set(operatorPods(running).map(({ metadata }) => metadata.uid))
-    for (const { metadata } of operatorPods(running)) store.delete(pods, namespace, metadata.name ?? "")
-    const isNew = () =>
-      operatorPods(running).some((pod) => !old.has(pod.metadata.uid) && isReady(pod)) &&
-      operatorPods(running).every(({ metadata }) => !old.has(metadata.uid))
-    yield* Effect.promise(() => untilTrue(`operators of ${running.description.name} with the chart's rights`, isNew))
-  })
 
 /** Waits until the primary says that it is connected to every cluster. */
 const fleetConnected = (kubeconfigPath: string) =>
@@ -105,9 +58,6 @@ const unexpectedOfDeveloper = ({ clusters }: Playground): ReadonlyArray<string> 
 
 describeHelm("the chart's rights", (helm) => {
   const chart = new Chart(helm)
-  const rightsOf = async (values: object): Promise<ReadonlyArray<KubernetesObject>> =>
-    (await chart.render({ values })).objects.filter(({ kind }) => typeof kind === "string" && kinds.has(kind))
-
   const installs = [
     ["management", "Jobs with TLS", subnetOf("rights of the chart, management"), true, false],
     ["primary-default", "ephemeral containers", subnetOf("rights of the chart, ephemeral agents"), true, true],
@@ -118,11 +68,11 @@ describeHelm("the chart's rights", (helm) => {
     "are enough for a whole session in topology %s, whose agents are %s, and for its developer",
     async (name: TopologyName, _agents, subnet, agentTls, ephemeral) => {
       const agent = { tls: agentTls, extraConfig: { ephemeral } }
-      const primaryRights = await rightsOf({
+      const primaryRights = await rightsOf(chart, {
         agent,
         operator: { multiCluster: { enabled: true, managementOnly: name === "management" } }
       })
-      const memberRights = await rightsOf({ agent, operator: { multiClusterMember: true } })
+      const memberRights = await rightsOf(chart, { agent, operator: { multiClusterMember: true } })
       const developers = {
         apiVersion: "rbac.authorization.k8s.io/v1",
         kind: "ClusterRoleBinding",

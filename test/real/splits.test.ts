@@ -1,0 +1,296 @@
+/** Queues that an operator splits: a process with the chart's rights, webhooks by TLS, and a real server of queues. */
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Effect, Exit, Layer, Logger, Scope } from "effect"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { boundMinutes } from "../../lab/client/bound.ts"
+import { newUser, type User } from "../../lab/client/raw-session.ts"
+import { openSessionClient } from "../../lab/client/session-client.ts"
+import { processProgram } from "../../lab/cluster/node/process-program.ts"
+import * as refs from "../../lab/cluster/store/resource-refs.ts"
+import { processesWith } from "../../lab/playground/branches/home-processes.ts"
+import type { Playground, RunningCluster } from "../../lab/playground/local-cluster.ts"
+import { workloadNamespace as namespace } from "../../lab/playground/manifests.ts"
+import { operatorProgram, startPlayground } from "../../lab/playground/playground.ts"
+import { askSqs, takeMessages } from "../../lab/playground/queues/ask-sqs.ts"
+import { startElasticMq } from "../../lab/playground/queues/elasticmq.ts"
+import { topology } from "../../lab/playground/topology.ts"
+import { asArray, asObjects, at } from "../../src/domain/json.ts"
+import { protocolVersion } from "../../src/domain/protocol/version.ts"
+import { patchedLabel } from "../../src/domain/queues/pod-patch.ts"
+import { queueRecords } from "../../src/domain/queues/stored-queue.ts"
+import { splitSessions } from "../../src/domain/queues/stored-session.ts"
+import { splitPatches } from "../../src/domain/queues/stored-split.ts"
+import { mutatingWebhookConfigurations } from "../../src/domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../src/domain/resources/mirrord-cluster-session.ts"
+import { subnetOf } from "../address-plan.ts"
+import { Chart } from "../charts/chart.ts"
+import { describeHelm } from "../charts/describe-helm.ts"
+import { giveRights, rightsOf } from "../charts/give-rights.ts"
+import { describeWith } from "../support/describe-with.ts"
+import { eventually } from "../support/eventually.ts"
+import { freePorts } from "../support/free-ports.ts"
+import { stagedProgram } from "../support/staged-image.ts"
+import { until } from "../support/until.ts"
+import { apiClient } from "./api-client.ts"
+import { operatorPods } from "./disturbances.ts"
+import { processOf } from "./replicas.ts"
+
+const consumerProgram = fileURLToPath(new URL("../../lab/playground/queues/queue-consumer.ts", import.meta.url))
+const identity = { AWS_REGION: "eu-central-1", AWS_ACCESS_KEY_ID: "AKIAEXAMPLE", AWS_SECRET_ACCESS_KEY: "secret" }
+const boundMs = boundMinutes * 60_000
+
+const metadata = { name: "consumer", namespace }
+const targetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "consumer" }
+const consumerOf = (endpoint: string): string => {
+  const env = Object.entries({ QUEUE: "orders", AWS_ENDPOINT_URL_SQS: endpoint })
+  const containers = [{ name: "main", image: "consumer", env: env.map(([name, value]) => ({ name, value })) }]
+  const labels = { app: "consumer" }
+  const template = { metadata: { labels }, spec: { containers } }
+  const spec = { replicas: 1, selector: { matchLabels: labels }, template }
+  const queues = [{ id: "orders", kind: "sqs", appConfig: { queue: [{ env: "QUEUE" }] } }]
+  return [
+    { apiVersion: "apps/v1", kind: "Deployment", metadata, spec },
+    { apiVersion: "queues.mirrord.metalbear.co/v1", kind: "MirrordSplitConfig", metadata, spec: { targetRef, queues } }
+  ]
+    .map((object) => JSON.stringify(object))
+    .join("\n---\n")
+}
+
+/** The users to whom messages go in turn, by their numbers. */
+const recipients = ["ann", "bob", "nobody", "cleo"] as const
+const recipient = (number: number): string => recipients[number % recipients.length] ?? ""
+const numbers = (from: number, count: number): ReadonlyArray<number> =>
+  Array.from({ length: count }, (_, i) => from + i)
+const those = (all: ReadonlyArray<number>, ...names: ReadonlyArray<string>): ReadonlyArray<number> =>
+  all.filter((number) => names.includes(recipient(number)))
+const sorted = (bodies: ReadonlyArray<string>): ReadonlyArray<number> => bodies.map(Number).toSorted((a, b) => a - b)
+
+describeHelm("queues of a workload with the chart's rights", (helm) => {
+  describeWith(["ElasticMQ"], "and ElasticMQ", () => {
+    const scope = Scope.makeUnsafe()
+    const run = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>, within = scope): Promise<A> =>
+      Effect.runPromise(Scope.provide(effect, within))
+    let [directory, endpoint, taken] = ["", "", ""]
+    let since = Infinity
+    let playground: Playground
+    /** The cluster of the workload, whose users come to itself. */
+    let member: RunningCluster
+    let user: User
+
+    beforeAll(async () => {
+      directory = mkdtempSync(join(tmpdir(), "braid-splits-"))
+      taken = join(directory, "taken")
+      writeFileSync(taken, "")
+      const [port = 0] = await freePorts(1)
+      endpoint = await run(startElasticMq(port))
+      await askSqs(endpoint, "CreateQueue", { QueueName: "orders" })
+      const env = {
+        OPERATOR_SQS_SPLITTING: "true",
+        OPERATOR_OWN_CERTIFICATE: "true",
+        AWS_ENDPOINT_URL_SQS: endpoint,
+        ...identity
+      }
+      const consumer = processProgram({
+        command: () => [process.execPath, consumerProgram],
+        env: () => ({ TAKEN: taken }),
+        readyWhen: (line) => line.startsWith("reads ")
+      })
+      playground = await run(
+        startPlayground({
+          operator: operatorProgram(await stagedProgram(), env),
+          images: new Map([["consumer", consumer]]),
+          topology: topology("primary-default", subnetOf("splits of queues")),
+          directory,
+          sessionTtlSecs: 5,
+          remoteSessionTimeoutSecs: 60,
+          progress: () => Effect.void
+        }).pipe(Effect.provide(Layer.merge(NodeServices.layer, Logger.layer([]))))
+      )
+      const chart = new Chart(helm)
+      const [primaryRights, memberRights] = await Promise.all(
+        [{ multiCluster: { enabled: true, managementOnly: false } }, { multiClusterMember: true }].map((values) =>
+          rightsOf(chart, { operator: { ...values, sqsSplitting: true } })
+        )
+      )
+
+      for (const running of playground.clusters.toReversed())
+        await run(giveRights(running, (running === playground.primary ? primaryRights : memberRights) ?? []))
+      const found = playground.clusters.find(({ description }) => !description.isPrimary)
+      if (found === undefined) throw new Error("the playground has no member")
+      member = found
+      user = await run(newUser(member.cluster, "ann", join(directory, "ann.kubeconfig")))
+      member.cluster.apply(consumerOf(endpoint))
+      await eventually("a consumer", () => expect(podsOf().map(isOriginal)).toEqual([true]))
+    })
+    afterAll(async () => {
+      const refused = (playground?.clusters ?? []).flatMap(({ cluster }) =>
+        cluster
+          .callers()
+          .filter(
+            (one) => one.at >= since && one.status === 403 && one.user.startsWith("system:serviceaccount:mirrord:")
+          )
+          .map(({ method, path, user: account }) => `${cluster.name}: ${account} was refused ${method} ${path}`)
+      )
+      await Effect.runPromise(Scope.close(scope, Exit.void))
+      rmSync(directory, { recursive: true, force: true })
+      expect(refused).toEqual([])
+    })
+
+    const podsOf = () => member.cluster.store.list(refs.pods, { namespace, labelSelector: "app=consumer" }).items
+    const queueOf = (pod: unknown): unknown => {
+      const [container] = asObjects(at(pod, "spec", "containers"))
+      return asObjects(container?.["env"]).find(({ name }) => name === "QUEUE")?.["value"]
+    }
+    const isReady = (pod: unknown): boolean =>
+      asObjects(at(pod, "status", "containerStatuses")).some(({ ready }) => ready === true)
+    const isOriginal = (pod: ReturnType<typeof podsOf>[number]): boolean =>
+      isReady(pod) && queueOf(pod) === "orders" && pod.metadata.labels?.[patchedLabel] === undefined
+
+    const urlOf = async (name: string) => (await askSqs(endpoint, "GetQueueUrl", { QueueName: name }))["QueueUrl"]
+    const put = async (sent: ReadonlyArray<number>): Promise<void> => {
+      const QueueUrl = await urlOf("orders")
+      for (let from = 0; from < sent.length; from += 10) {
+        const Entries = sent.slice(from, from + 10).map((number) => ({
+          Id: String(number),
+          MessageBody: String(number),
+          MessageAttributes: { to: { DataType: "String", StringValue: recipient(number) } }
+        }))
+        expect(await askSqs(endpoint, "SendMessageBatch", { QueueUrl, Entries })).not.toHaveProperty("Failed")
+      }
+    }
+    const byWorkload = (): ReadonlyArray<string> =>
+      readFileSync(taken, "utf8")
+        .trim()
+        .split("\n")
+        .flatMap((line) => line.split(" ")[1] ?? [])
+
+    const open = (sessionId: bigint, parameters: Readonly<Record<string, string>>, target = "deployment.consumer") => {
+      const patience = { pingInterval: 10_000, maxSilence: boundMs, startIdleTimeout: boundMs }
+      const client = { kind: "intproxy", version: protocolVersion, reconnect: false, ...patience } as const
+      return openSessionClient({ ...user, namespace, target, sessionId, parameters, client })
+    }
+    const connected = async (id: bigint, parameters: Readonly<Record<string, string>>) => {
+      const own = await run(Scope.fork(scope))
+      return {
+        client: await run(open(id, parameters), own),
+        close: () => Effect.runPromise(Scope.close(own, Exit.void))
+      }
+    }
+    /** A session, and a program in it that takes the messages of its queue. */
+    const session = async (id: bigint, parameters: Readonly<Record<string, string>>) => {
+      const { client, close } = await connected(id, parameters)
+      const selection = { filter: new Set<string>(), select: new Set(["*"]) }
+      const asked = client.ask({ _tag: "FetchEnv", selection }, (event) => (event._tag === "Env" ? event : undefined))
+      const { result } = await Effect.runPromise(asked)
+      const name = (result._tag === "Ok" ? result.value.get("QUEUE") : undefined) ?? ""
+      const bodies: Array<string> = []
+      const over = new AbortController()
+      const program = takeMessages({ endpoint, name }, (body) => void bodies.push(body), over.signal)
+      return {
+        name,
+        bodies,
+        /** The program stops, and its user ends the session, as with `mirrord operator session kill`. */
+        end: async () => {
+          over.abort()
+          await program
+          await close()
+          const path = `/apis/operator.metalbear.co/v1/sessions/${id.toString(16).toUpperCase().padStart(16, "0")}`
+          expect(await apiClient(user.kubeconfigPath).call("DELETE", path)).toMatchObject({ status: 200 })
+        }
+      }
+    }
+
+    /** Waits until nothing is left of splits: queues, objects, pods. */
+    const nothingLeft = () =>
+      eventually("the end of the split", async () => {
+        const { QueueUrls } = await askSqs(endpoint, "ListQueues", {})
+        const kinds = [mutatingWebhookConfigurations, splitPatches, queueRecords, splitSessions, mirrordClusterSessions]
+        const objects = kinds.flatMap((kind) => member.cluster.store.list({ ...kind, resource: kind.plural }).items)
+        expect(asArray(QueueUrls)).toEqual([await urlOf("orders")])
+        expect(objects.map(({ metadata: { name } }) => name)).toEqual([])
+        expect(podsOf().map(isOriginal)).toEqual([true])
+      })
+
+    /** Waits until the workload's one pod reads its main queue; an older one may still read the original until then. */
+    const patchedPod = () =>
+      eventually("one pod with the name of the main queue", () => {
+        const [pod, ...others] = podsOf()
+        expect(others).toEqual([])
+        expect(pod?.metadata.labels).toHaveProperty([patchedLabel])
+        expect(queueOf(pod)).toMatch(/^mirrord-tmp-.*-main-orders$/u)
+        return pod?.metadata.uid
+      })
+    const toAnn = { sqs_splits: JSON.stringify({ orders: { to: "^ann$" } }) }
+
+    it("give each session its messages, and the workload all others and all of them in the end", async () => {
+      const ann = await session(1n, toAnn)
+      expect(ann.name).toMatch(/^mirrord-tmp-[^-]+-orders$/u)
+      const pod = await patchedPod()
+      const first = numbers(0, 200)
+      await put(first)
+      const takenFirst = () => [sorted(ann.bodies), sorted(byWorkload())]
+      const wantedFirst = [those(first, "ann"), those(first, "bob", "nobody", "cleo")]
+      await eventually("each message is taken", () => expect(takenFirst()).toEqual(wantedFirst))
+
+      const filter = '.MessageAttributes.to.StringValue == "bob"'
+      const modes = JSON.stringify({ orders: "steal" })
+      const bob = await session(2n, { sqs_jq_filters: JSON.stringify({ orders: filter }), queue_modes: modes })
+      expect(await patchedPod()).toBe(pod)
+      const second = numbers(200, 100)
+      const all = [...first, ...second]
+      await put(second)
+      const byOthers = [...those(first, "bob"), ...those(all, "nobody", "cleo")]
+      const taken = () => [ann.bodies, bob.bodies, byWorkload()].map(sorted)
+      const wanted = [those(all, "ann"), those(second, "bob"), sorted(byOthers.map(String))]
+      await eventually("each message is taken", () => expect(taken()).toEqual(wanted))
+
+      await Promise.all([ann.end(), bob.end()])
+      const third = numbers(300, 40)
+      await put(third)
+      await nothingLeft()
+      await put(numbers(340, 10))
+      const inTheEnd = [wanted[0], wanted[1], [...(wanted[2] ?? []), ...third, ...numbers(340, 10)]]
+      await eventually("each message is taken", () => expect(taken()).toEqual(inTheEnd))
+    })
+
+    it.each([
+      ["without a configuration", toAnn, "deployment.myapp", "404.*there is .*consumer .Deployment consumer"],
+      ["of an unknown id", { sqs_splits: '{"none":{"to":"a"}}' }, undefined, "400.*none.*orders"],
+      ["with a bad pattern", { sqs_splits: '{"orders":{"to":"("}}' }, undefined, "400.*orders"],
+      ["with a bad program", { sqs_jq_filters: '{"orders":"}"}' }, undefined, "400.*orders.*jq filter"],
+      ["of another broker", { kafka_splits: '{"orders":{"to":"a"}}' }, undefined, "400.*queue splitting for Kafka"]
+    ])("are refused %s, before there is a session", async (_how, parameters, target, why) => {
+      const refused = await run(Effect.flip(Effect.scoped(open(3n, parameters, target))))
+      expect(refused.message.replaceAll(String.raw`\"`, '"')).toMatch(new RegExp(why, "u"))
+      await nothingLeft()
+    })
+
+    it("lose no message with the operator's process, which finds the split again", async () => {
+      const ann = await session(4n, toAnn)
+      await patchedPod()
+      const before = byWorkload().length
+      const sent = numbers(1000, 300)
+      const putting = put(sent)
+      await until("some messages", () => (ann.bodies.length > 10 ? true : undefined))
+      const [[uid = "", name = ""] = []] = operatorPods(member.cluster.store)
+      const killed = processOf({ name, uid })
+      process.kill(killed, "SIGKILL")
+      await putting
+      await until("the next process", () => processesWith("OPERATOR_POD_UID", uid).find((pid) => pid !== killed))
+      const again = await eventually("the client's return", () => connected(4n, toAnn))
+      // The end of a process between sending and deleting brings messages twice, as SQS itself may do.
+      const taken = () => [ann.bodies, byWorkload().slice(before)].map((bodies) => [...new Set(sorted(bodies))])
+      const wanted = [those(sent, "ann"), those(sent, "bob", "nobody", "cleo")]
+      await eventually("each message is taken", () => expect(taken()).toEqual(wanted))
+      await again.close()
+      await ann.end()
+      await nothingLeft()
+      expect(taken()).toEqual(wanted)
+    })
+  })
+})
