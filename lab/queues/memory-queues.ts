@@ -39,7 +39,7 @@ export interface QueueCall {
   readonly entry: string | undefined
 }
 
-const usualBase = "https://sqs.eu-central-1.amazonaws.com/123456789012/"
+const defaultBase = "https://sqs.eu-central-1.amazonaws.com/123456789012/"
 /** How long a name is not free after its queue was deleted, in ms. */
 const tail = 60_000
 const maxEntries = 10
@@ -69,7 +69,7 @@ export class MemoryQueues {
   readonly #chance: Chance
   readonly #queues = new Map<string, MemoryQueue>()
 
-  constructor(chance: Chance, base = usualBase) {
+  constructor(chance: Chance, base = defaultBase) {
     this.#chance = chance
     this.base = base
   }

@@ -27,22 +27,25 @@ const defined = <T>(value: T | undefined): T => {
   return value
 }
 
+/** The wish of a session that is alone, without modes. */
+export const wantedSplit = (at: SplitPlace, filters: WantedSplit["filters"]): WantedSplit => ({
+  workload: { ...at, container: "app" },
+  filters,
+  modes: new Map(),
+  isAutomatic: false,
+  sessionKey: undefined,
+  startedAt: undefined,
+  isShared: false,
+  given: undefined
+})
+
 /** A session's part as a cluster has it. */
 export const partOf = (status?: MirrordClusterSplitSession["status"], at: SplitPlace = place): StoredSession => {
   const object = newSessionObject({
     name: `00000000000000ff.${at.name}.${at.kind}`,
     place: at,
     container: "app",
-    wanted: {
-      workload: { ...at, container: "app" },
-      filters,
-      modes: new Map(),
-      isAutomatic: false,
-      sessionKey: undefined,
-      startedAt: undefined,
-      isShared: false,
-      given: undefined
-    },
+    wanted: wantedSplit(at, filters),
     owner,
     session: { apiVersion: "v1", kind: "MirrordClusterSession", metadata: { name: "00000000000000ff" } },
     startedAt: Date.parse(createdAt)

@@ -70,7 +70,7 @@ type Performed = Exclude<SplitAction, { readonly _tag: "RequeueAt" }>
 type Performing = Effect.Effect<number | void, KubeError | QueueError>
 
 /** Bytes of the largest message of a queue that does not say it (AWS, quotas of messages). */
-const usualMessageSize = 262_144
+const defaultMessageSize = 262_144
 /** Counts of one queue that are kept. */
 const keptCounts = 16
 
@@ -228,7 +228,7 @@ const readQueue = Effect.fnUntraced(function* (
   const counts = before?._tag === "Present" ? before.counts : []
   const count = { at, messages: countOf(found.success) }
   known.queues.set(queue, { _tag: "Present", counts: [...counts, count].slice(-keptCounts) })
-  known.messageSizes.set(queue, Number(found.success["MaximumMessageSize"] ?? usualMessageSize))
+  known.messageSizes.set(queue, Number(found.success["MaximumMessageSize"] ?? defaultMessageSize))
 })
 
 const deleteQueue = Effect.fnUntraced(function* (
@@ -276,7 +276,7 @@ const destination = (
 ): DestinationQueue => ({
   url,
   isFifo: isFifoName(url),
-  maximumMessageSize: known.messageSizes.get(queue) ?? Number(attributes["MaximumMessageSize"] ?? usualMessageSize),
+  maximumMessageSize: known.messageSizes.get(queue) ?? Number(attributes["MaximumMessageSize"] ?? defaultMessageSize),
   sessionKey
 })
 

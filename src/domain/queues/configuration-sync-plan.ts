@@ -172,7 +172,7 @@ const brought = (
 const taken = ({ cluster, resource: { kind } }: ObservedConfiguration): ConfigurationStep => ({
   _tag: "Taken",
   why:
-    `Cluster ${cluster} has a ${kind} of this name of its own, which counts there: delete that one, or give this one ` +
+    `Cluster ${cluster} has its own ${kind} of this name and keeps it: delete it there, or give the primary's ` +
     `the label ${skipLabel}: "true".`
 })
 

@@ -54,7 +54,7 @@ const operator: ReadonlyArray<Right> = [
     when: ["workloads", "sqsSplitting"],
     whileOn: queueSettings.isolatesPods
   },
-  here("", "events", ["create"], "kubectl describe of a workload does not tell of lost messages")
+  here("", "events", ["create"], "kubectl describe of a workload does not show lost messages")
 ]
 
 const cleanup: ReadonlyArray<Right> = [

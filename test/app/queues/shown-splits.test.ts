@@ -18,7 +18,7 @@ import { readResource } from "../../../src/domain/resources/resource-descriptor.
 import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
 import { groundOf } from "../../support/ground.ts"
-import { owner, place } from "../../support/queue-split.ts"
+import { owner, place, wantedSplit } from "../../support/queue-split.ts"
 import { SplitCluster } from "./split-cluster.ts"
 import { jq } from "./split-world.ts"
 
@@ -68,16 +68,7 @@ const begin = Effect.fnUntraced(function* ({ api }: SplitCluster, session: strin
     name: `${session}.consumer.deployment`,
     place,
     container: "app",
-    wanted: {
-      workload: { ...place, container: "app" },
-      filters: new Map([["orders", { attributes: { to: "^ann$" }, program: undefined }]]),
-      modes: new Map(),
-      isAutomatic: false,
-      sessionKey: undefined,
-      startedAt: undefined,
-      isShared: false,
-      given: undefined
-    },
+    wanted: wantedSplit(place, new Map([["orders", { attributes: { to: "^ann$" }, program: undefined }]])),
     owner,
     session: { apiVersion: "v1", kind: "MirrordClusterSession", metadata: made.metadata },
     startedAt: yield* Clock.currentTimeMillis

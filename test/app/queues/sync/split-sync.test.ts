@@ -248,8 +248,8 @@ describe("a configuration of queue splits on a primary", () => {
       assert.isUndefined(problem("a"))
       assert.lengthOf(fleet.logged, 1)
       assert.deepStrictEqual(fleet.told(), [
-        "Cluster a has a MirrordSplitConfig of this name of its own, which counts there: delete that one, or give " +
-          'this one the label operator.metalbear.co/skip-mc-sync: "true".'
+        "Cluster a has its own MirrordSplitConfig of this name and keeps it: delete it there, or give the primary's " +
+          'the label operator.metalbear.co/skip-mc-sync: "true".'
       ])
       yield* fleet.erase()
       assert.deepStrictEqual(fleet.specIn(fleet.a), own)
