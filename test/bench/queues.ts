@@ -10,13 +10,13 @@ import {
   SQSClient
 } from "@aws-sdk/client-sqs"
 import { Effect, Layer, Result } from "effect"
+import { freePort } from "../../lab/playground/free-ports.ts"
 import { startElasticMq } from "../../lab/playground/queues/elasticmq.ts"
 import { sqsQueues } from "../../src/adapters/aws/sqs-queues.ts"
 import { jqPrograms } from "../../src/adapters/jq/jq-programs.ts"
 import { type Forwarder, makeForwarder } from "../../src/app/queues/forwarder.ts"
 import { readMessageFilter } from "../../src/domain/queues/message-filter.ts"
 import { MessageQueues } from "../../src/ports/message-queues.ts"
-import { freePort } from "../support/free-port.ts"
 import { median, spread } from "./spread.ts"
 
 const bodyBytes = 500

@@ -13,6 +13,7 @@ import { openSessionClient } from "../../lab/client/session-client.ts"
 import { processProgram } from "../../lab/cluster/node/process-program.ts"
 import * as refs from "../../lab/cluster/store/resource-refs.ts"
 import { processesWith } from "../../lab/playground/branches/home-processes.ts"
+import { freePort } from "../../lab/playground/free-ports.ts"
 import type { Playground, RunningCluster } from "../../lab/playground/local-cluster.ts"
 import { workloadNamespace as namespace } from "../../lab/playground/manifests.ts"
 import { operatorProgram, startPlayground } from "../../lab/playground/playground.ts"
@@ -33,7 +34,6 @@ import { describeHelm } from "../charts/describe-helm.ts"
 import { giveRights, rightsOf } from "../charts/give-rights.ts"
 import { describeWith } from "../support/describe-with.ts"
 import { eventually } from "../support/eventually.ts"
-import { freePorts } from "../support/free-ports.ts"
 import { stagedProgram } from "../support/staged-image.ts"
 import { until } from "../support/until.ts"
 import { apiClient } from "./api-client.ts"
@@ -86,7 +86,7 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
       directory = mkdtempSync(join(tmpdir(), "braid-splits-"))
       taken = join(directory, "taken")
       writeFileSync(taken, "")
-      const [port = 0] = await freePorts(1)
+      const port = await freePort()
       endpoint = await run(startElasticMq(port))
       await askSqs(endpoint, "CreateQueue", { QueueName: "orders" })
       const env = {

@@ -2,15 +2,15 @@
 
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { afterAll, beforeAll, vi } from "vitest"
+import { freePort } from "../../lab/playground/free-ports.ts"
 import { startElasticMq } from "../../lab/playground/queues/elasticmq.ts"
 import { sqsQueues } from "../../src/adapters/aws/sqs-queues.ts"
 import { MessageQueues } from "../../src/ports/message-queues.ts"
 import { messageQueuesSuite, type QueuesServer } from "../adapters/aws/message-queues-suite.ts"
 import { describeWith } from "../support/describe-with.ts"
-import { freePorts } from "../support/free-ports.ts"
 
 const elasticMq = Effect.gen(function* (): Effect.fn.Return<QueuesServer, unknown, Scope.Scope> {
-  const [port = 0] = yield* Effect.promise(() => freePorts(1))
+  const port = yield* Effect.promise(freePort)
   const endpoint = yield* startElasticMq(port)
   vi.stubEnv("AWS_ENDPOINT_URL_SQS", endpoint)
   return {

@@ -4,16 +4,16 @@
  */
 
 import { type ChildProcess, execFile } from "node:child_process"
-import { generateKeyPairSync, randomInt } from "node:crypto"
+import { generateKeyPairSync } from "node:crypto"
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { request } from "node:https"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as delay } from "node:timers/promises"
 import { promisify } from "node:util"
 import { type CertificateAuthority, createAuthority } from "../../cluster/http/pki.ts"
 import { kubeconfigYaml } from "../../cluster/kubeconfig.ts"
+import { freePorts } from "../free-ports.ts"
 import { type Command, startProgram } from "../started-program.ts"
 import type { Programs } from "./programs.ts"
 
@@ -83,37 +83,6 @@ export interface PlaneNetwork {
 
 /** The address range of Services, and two addresses of it: the API server's and that of the cluster's DNS. */
 export const nodeServices = { range: "10.96.0.0/16", apiServer: "10.96.0.1", dns: "10.96.0.10" } as const
-
-/**
- * Below the ports of outgoing connections, which cannot be reserved between two starts, and below those of tests
- * (test/support/free-ports.ts), whose programs are not started again with others.
- */
-const firstPort = 20_000
-const lastPort = 26_000
-
-const isFree = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const server = createServer().once("error", () => resolve(false))
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)))
-  })
-
-/**
- * Different ports that are free now. Another program may draw the same ports, so a start is repeated: see `attempts`.
- */
-const freePorts = async (count: number): Promise<ReadonlyArray<number>> => {
-  const ports = new Set<number>()
-  while (ports.size < count) {
-    const port = randomInt(firstPort, lastPort)
-    if (!ports.has(port) && (await isFree(port))) ports.add(port)
-  }
-  return [...ports]
-}
-
-/** How often a control plane is started with new ports after a program found its port taken. */
-const attempts = 5
-
-const isPortTaken = (error: unknown): boolean =>
-  error instanceof Error && error.message.includes("address already in use")
 
 /** One program of the control plane. Its output goes to a file; it dies with this process at the latest. */
 class Program {
@@ -218,17 +187,6 @@ const auditPolicy = {
     { level: "None", userGroups: ["system:serviceaccounts:kube-system"] },
     { level: "Metadata" }
   ]
-}
-
-/** Starts a control plane and waits until it is ready, default service accounts included. */
-export const startControlPlane = async (options: ControlPlaneOptions): Promise<ControlPlane> => {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await startOnce(options)
-    } catch (error) {
-      if (attempt === attempts || !isPortTaken(error)) throw error
-    }
-  }
 }
 
 /** The files of a control plane's certificates and keys, and what is signed with them. */
@@ -460,7 +418,8 @@ const kubectl = async (setup: Setup, args: ReadonlyArray<string>, input = ""): P
   return (await running).stdout
 }
 
-const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> => {
+/** Starts a control plane and waits until it is ready, default service accounts included. */
+export const startControlPlane = async (options: ControlPlaneOptions): Promise<ControlPlane> => {
   const setup = await setUp(options)
   const { authority } = setup.identities
   const programs = new PlanePrograms(setup, await makeApiServer(setup))

@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { createAuthority, type KeyPair } from "../../../lab/cluster/http/pki.ts"
+import { freePort } from "../../../lab/playground/free-ports.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
 import { clusterProfiles } from "../../../src/domain/fleet/cluster-profile.ts"
@@ -20,7 +21,6 @@ import { type RunningCluster, runCluster } from "../../lab/cluster/running-clust
 import { clustersNamespace } from "../../support/cluster-api.ts"
 import { profileManifests, profileStatus } from "../../support/cluster-profile.ts"
 import { operatorNamespace } from "../../support/fleet.ts"
-import { freePorts } from "../../support/free-ports.ts"
 import { linklessConnector } from "../../support/linkless-connector.ts"
 import { listenLocally } from "../../support/listen-locally.ts"
 import { untilTrue } from "../../support/until-true.ts"
@@ -167,7 +167,7 @@ describe("an operator that dies", () => {
   /** Lets an operator that holds all credentials die. Gives all that it leaves. */
   const dying = async (way: string) => {
     shown.clear()
-    const [port = 0] = await freePorts(1)
+    const port = await freePort()
     const reports = await mkdtemp(join(folder, "reports-"))
     const flags = ["--report-uncaught-exception", "--report-on-fatalerror", `--report-directory=${reports}`]
     const child = spawn(process.execPath, [...flags, program], {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
-import { freePorts } from "../../support/free-ports.ts"
+import { freePorts } from "../../../lab/playground/free-ports.ts"
 import { runBraid } from "../../support/run-braid.ts"
 
 const program = fileURLToPath(new URL("../../../src/app/braid.ts", import.meta.url))

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process"
 import { createInterface } from "node:readline"
 import { Effect } from "effect"
 import { type AgentOptions, runAgent } from "../../../lab/agent/agent.ts"
-import { freePort } from "../../support/free-port.ts"
+import { freePort } from "../../../lab/playground/free-ports.ts"
 
 export interface RunningAgent {
   readonly port: number

@@ -15,9 +15,9 @@ import type { ContainerContext, ContainerProgram } from "../../../lab/cluster/no
 import { loopbackAddresses } from "../../../lab/cluster/node/pod-addresses.ts"
 import { engineImage } from "../../../lab/playground/branches/postgresql.ts"
 import { enginePath, engineProgram } from "../../../lab/playground/engine-programs.ts"
+import { freePort } from "../../../lab/playground/free-ports.ts"
 import { dynamodb } from "../../../src/domain/branches/dialects/dynamodb.ts"
 import { eventually } from "../../support/eventually.ts"
-import { freePorts } from "../../support/free-ports.ts"
 import type { Command } from "./branch-containers.ts"
 import { nobody } from "./postgresql-server.ts"
 
@@ -48,11 +48,6 @@ const imageFolder = (): string => dirname(realpathSync(engineProgram("DynamoDBLo
 const commandAt = (command: ReadonlyArray<string>, port: number): ReadonlyArray<string> => {
   const moved = command.map((part) => part.replace(`-port ${dynamodb.port}`, `-port ${port}`))
   return ["sh", "-c", 'cd "$0" && exec "$@"', imageFolder(), ...moved]
-}
-
-const freePort = async (): Promise<number> => {
-  const [port = 0] = await freePorts(1)
-  return port
 }
 
 const isServed = (port: number): Promise<void> =>
