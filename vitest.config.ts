@@ -16,6 +16,7 @@ const longest = [
   "simulation/branches",
   "simulation/random",
   "kubernetes/real-client",
+  "real/splits",
   "node/sessions",
   "node/pods",
   "charts/installed",

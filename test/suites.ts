@@ -202,7 +202,6 @@ export const suites = {
   "real/recorded-client": { needs: client, finds: "what `npm test` asks as the client is not what the client asks" },
   "real/splits": {
     needs: ["ElasticMQ", "helm"],
-    long: true,
     finds: "an installed operator lacks a right, a file or a certificate for splits, or loses messages with its process"
   },
   "real/sqs": { needs: ["ElasticMQ"], finds: "the AWS SDK or a real server of queues differs from the port" }
