@@ -17,6 +17,7 @@ const longest = [
   "simulation/random",
   "kubernetes/real-client",
   "real/splits",
+  "node/queues",
   "node/sessions",
   "node/pods",
   "charts/installed",

@@ -160,6 +160,10 @@ export const suites = {
     long: true,
     finds: "a pod's shape, or a disruption, ends a session on a real node, or leaves something behind"
   },
+  "node/queues": {
+    needs: [...clientOnKubernetes, "mirrord-agent", "node", "ElasticMQ"],
+    finds: "a real kubelet, or the real client, does not get on with pods that a webhook patches"
+  },
   "node/sessions": {
     needs: [...clientOnKubernetes, "mirrord-agent", "node", "PostgreSQL"],
     finds: "agents, copies or ends of processes rely on a stand-in kubelet"

@@ -168,7 +168,7 @@ export async function* queues(isShort: boolean): AsyncIterable<string> {
   const all = { bare: new Array<Measured>(), one: new Array<Measured>(), ours: new Array<Measured>() }
   const beside = `${endpoint}/000000000000/none`
   const measure = Effect.gen(function* () {
-    yield* startElasticMq(port)
+    yield* startElasticMq({ port })
     for (let round = 0; round < rounds; round++)
       for (const way of ["ours", "bare", "one"] as const) {
         const made = yield* makeQueues(beside, `${way}-${round}`)

@@ -87,7 +87,7 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
       taken = join(directory, "taken")
       writeFileSync(taken, "")
       const port = await freePort()
-      endpoint = await run(startElasticMq(port))
+      endpoint = await run(startElasticMq({ port }))
       await askSqs(endpoint, "CreateQueue", { QueueName: "orders" })
       const env = {
         OPERATOR_SQS_SPLITTING: "true",

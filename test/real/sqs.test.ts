@@ -11,7 +11,7 @@ import { describeWith } from "../support/describe-with.ts"
 
 const elasticMq = Effect.gen(function* (): Effect.fn.Return<QueuesServer, unknown, Scope.Scope> {
   const port = yield* Effect.promise(freePort)
-  const endpoint = yield* startElasticMq(port)
+  const endpoint = yield* startElasticMq({ port })
   vi.stubEnv("AWS_ENDPOINT_URL_SQS", endpoint)
   return {
     queues: Context.get(yield* Layer.build(sqsQueues), MessageQueues),
