@@ -65,65 +65,75 @@ describeReal(
         await askSqs(endpoint(), "SendMessage", { QueueUrl, MessageBody, MessageAttributes })
       return bodies
     }
-    let session: RunningCommand | undefined
-    afterAll(() => session?.stop())
+    const running: Array<RunningCommand> = []
+    afterAll(() => {
+      for (const command of running) command.stop()
+    })
+    const run = (home: string, ...args: ReadonlyArray<string>): RunningCommand => {
+      const { kubeconfigPath: kubeconfig } = cluster()
+      const command = runClient({ file: mirrord, args, home: nodes.home(home), kubeconfig, progress: "json" })
+      running.push(command)
+      return command
+    }
+    const said = async (...args: ReadonlyArray<string>): Promise<string> => {
+      const command = run("looks", ...args)
+      expect(await command.ended(), command.stderr()).toBe(0)
+      return command.stdout()
+    }
 
-    it("gives the session what its filter lets through and the pods the rest, and pods their queue back", async () => {
-      await kubectl(
-        cluster(),
-        "wait",
-        "--for=condition=Available",
-        "apiservice/v1.operator.metalbear.co",
-        "--timeout=300s"
-      )
+    /** A session of the real client whose program takes the messages of the queue that its variables name. */
+    const session = async (split: object) => {
+      const config = join(nodes.home("settings"), "mirrord.json")
+      writeFileSync(config, JSON.stringify({ feature: { split_queues: { orders: { queue_type: "SQS", ...split } } } }))
+      const program = [layerApp, "--env", "QUEUE", "--steal", "80"]
+      const command = run("exec", "exec", "--target", "deployment/consumer", "-f", config, "--", ...program)
+      const { value } = await command.waitForEvent("env")
+      expect(value).toMatch(/^mirrord-tmp-[^-]+-orders$/u)
+      const bodies: Array<string> = []
+      const over = new AbortController()
+      const queue = { endpoint: endpoint(), name: String(value) }
+      const taking = takeMessages(queue, (body) => void bodies.push(body), over.signal)
+      return {
+        bodies: () => bodies.toSorted(),
+        end: async () => {
+          over.abort()
+          await taking
+          command.stop("SIGTERM")
+          await command.ended()
+        }
+      }
+    }
+
+    it("gives sessions what their filters let through and the pods the rest, and pods their queue back", async () => {
+      const available = ["--for=condition=Available", "apiservice/v1.operator.metalbear.co"]
+      await kubectl(cluster(), "wait", ...available, "--timeout=300s")
       await askSqs(endpoint(), "CreateQueue", { QueueName: "orders" })
       const { endpoint: forPods, taken: folder } = nodes.started()
       await cluster().plane.apply(await consumerManifests({ endpoint: forPods, folder }))
       await kubectl(cluster(), "rollout", "status", "deployment/consumer", "--timeout=300s")
 
-      const home = nodes.home("exec")
-      const config = join(home, "mirrord.json")
-      const split = { queue_type: "SQS", message_filter: { to: "^ann$" } }
-      writeFileSync(config, JSON.stringify({ feature: { split_queues: { orders: split } } }))
-      const args = [
-        "exec",
-        "--target",
-        "deployment/consumer",
-        "-f",
-        config,
-        "--",
-        layerApp,
-        "--env",
-        "QUEUE",
-        "--steal",
-        "80"
-      ]
-      session = runClient({ file: mirrord, args, home, kubeconfig: cluster().kubeconfigPath })
-      const { value } = await session.waitForEvent("env")
-      expect(value).toMatch(/^mirrord-tmp-[^-]+-orders$/u)
+      const ann = await session({ message_filter: { to: "^ann$" } })
       const main = expect.stringMatching(/^mirrord-tmp-.*-main-orders$/u)
-      expect(readyQueues()).toEqual([main, main])
-
-      const bodies: Array<string> = []
-      const over = new AbortController()
-      const program = takeMessages(
-        { endpoint: endpoint(), name: String(value) },
-        (body) => void bodies.push(body),
-        over.signal
+      await eventually("pods that read the main queue", () => expect(readyQueues()).toEqual([main, main]))
+      const bob = await session({ jq_filter: '.MessageAttributes.to.StringValue == "bob"' })
+      const [forAnn, forBob, forOthers] = [await put("ann", 20), await put("bob", 20), await put("cleo", 30)]
+      await eventually("each message is taken", () =>
+        expect([ann.bodies(), bob.bodies(), byWorkload()]).toEqual([forAnn, forBob, forOthers])
       )
-      const [forAnn, forOthers] = [await put("ann", 20), await put("bob", 30)]
-      await eventually("each message is taken", () => {
-        expect(byWorkload()).toEqual(forOthers)
-        expect(bodies.toSorted()).toEqual(forAnn)
-      })
 
-      over.abort()
-      await program
-      session.stop("SIGTERM")
-      await session.ended()
+      const listed = await said("queues", "status")
+      expect(listed.match(/\| [\da-f]{16}\.consumer\.deployment .*\| Deployment\/consumer \| Ready \|/gu)).toHaveLength(
+        2
+      )
+      const shown = await said("operator", "status")
+      expect(shown).toMatch(/\| orders +\| mirrord-tmp-[^-]+-orders \| to:\^ann\$ +\|/u)
+      expect(shown).toMatch(/\| orders +\| mirrord-tmp-[^-]+-orders \| jq:\.Message.* == "bob" \|/u)
+      await expect(kubectl(cluster(), "get", "queuesplits", "--as=eve")).rejects.toThrow(/Forbidden/u)
+
+      await Promise.all([ann.end(), bob.end()])
       await eventually("pods that read the original", () => expect(readyQueues()).toEqual(["orders", "orders"]))
-      const later = await put("cleo", 10)
-      await eventually("each message is taken", () => expect(byWorkload()).toEqual([...forOthers, ...later].toSorted()))
+      const later = [...forOthers, ...(await put("dan", 10))].toSorted()
+      await eventually("each message is taken", () => expect(byWorkload()).toEqual(later))
       await eventually("the end of all temporary queues", async () =>
         expect(asArray((await askSqs(endpoint(), "ListQueues", {}))["QueueUrls"])).toEqual([await urlOf("orders")])
       )
