@@ -7,20 +7,18 @@ import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Fiber, Random, type Scope } from "effect"
 import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { asObjects, at } from "../../src/domain/json.ts"
-import { protocolVersion } from "../../src/domain/protocol/version.ts"
 import { sessions } from "../../src/domain/resources/session.ts"
 import { parentName } from "../../src/domain/sessions/names.ts"
-import { sessionId, type SessionId } from "../../src/domain/sessions/session-id.ts"
-import { boundMinutes } from "../client/bound.ts"
+import type { SessionId } from "../../src/domain/sessions/session-id.ts"
 import type { ClientFailed } from "../client/client-failed.ts"
 import type { ClientEvent } from "../client/client-output.ts"
-import { requestUserCertificate } from "../client/request-user-certificate.ts"
 import { openSessionClient, type SessionClient } from "../client/session-client.ts"
 import { awaited, type Hangs, seen } from "./awaited.ts"
 import { joinFleet, leaveFleet, type Membership } from "./leave-and-join.ts"
 import type { AnyPlayground, AnyRunningCluster } from "./local-cluster.ts"
 import { operatorNamespace, workloadNamespace } from "./manifests.ts"
 import type { Reporter } from "./reporter.ts"
+import { clientOptions, openStorySession } from "./story-session.ts"
 import { demand, failed, reportedStep } from "./story-steps.ts"
 
 /** The one session of the story, as its client sees it. */
@@ -38,18 +36,6 @@ const tcpPort = 7000
 const httpPort = 80
 const utf8 = new TextEncoder()
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
-
-const boundMs = boundMinutes * 60_000
-/** Real clients ping every 30 s, and wait as long for an answer; here a loaded machine is no lost connection. */
-const clientOptions = (kind: "cli" | "intproxy") =>
-  ({
-    kind,
-    version: protocolVersion,
-    pingInterval: 10_000,
-    maxSilence: boundMs,
-    startIdleTimeout: boundMs,
-    reconnect: true
-  }) as const
 
 const request = (
   url: string,
@@ -310,25 +296,9 @@ export const playStory = (playground: AnyPlayground, kubeconfig: string, reporte
     const workloads = playground.clusters.filter(({ entry }) => entry !== undefined)
     const member = workloads.find(({ description }) => !description.isDefault)
     const defaultCluster = workloads.find(({ description }) => description.isDefault)?.description.name ?? ""
-    const id = sessionId(
-      (BigInt(yield* Random.nextIntBetween(0, 2 ** 32)) << 32n) | BigInt(yield* Random.nextIntBetween(0, 2 ** 32))
+    const { certificate, client, id } = yield* openStorySession(playground, { target }).pipe(
+      Effect.tapError((error) => reporter.step("session", false, { problem: error.message }))
     )
-
-    const config = new KubeConfig()
-    config.loadFromFile(playground.primary.cluster.kubeconfigPath)
-    const api = yield* makeKubeApi(config, playground.primary.description.name)
-    const { certificate, client } = yield* Effect.gen(function* () {
-      const issued = yield* requestUserCertificate(api, "playground")
-      const opened = yield* openSessionClient({
-        kubeconfigPath: playground.primary.cluster.kubeconfigPath,
-        namespace: workloadNamespace,
-        target,
-        sessionId: id,
-        certificate: issued,
-        client: clientOptions("intproxy")
-      })
-      return { certificate: issued, client: opened }
-    }).pipe(Effect.tapError((error) => reporter.step("session", false, { problem: error.message })))
     yield* reporter.step("session", true, { session: parentName(id) })
     let pongs = 0
     yield* client.listen(({ _tag }) => {
