@@ -4,8 +4,11 @@
  */
 
 import { stringify } from "yaml"
+import type { Right } from "../../src/domain/catalogue/right.ts"
 import { eventNamespace } from "../../src/domain/events/event-object.ts"
 import { leaderLabel } from "../../src/domain/leadership/leader-label.ts"
+import { queueRights } from "../../src/domain/queues/rights.ts"
+import { configurationSyncRights } from "../../src/domain/queues/sync-rights.ts"
 import type { BranchEngine } from "../../src/domain/resources/chart-switches.ts"
 import type { PlaygroundCluster } from "./topology.ts"
 
@@ -91,6 +94,19 @@ const orderRules = [
   rule("operator.metalbear.co", ["branchcredentials"], ["create"])
 ]
 
+/** Rules for the rights of a capability, whatever their conditions and scopes. */
+const rulesOf = (rights: ReadonlyArray<Right> = []): ReadonlyArray<object> =>
+  rights.map(({ group, name, resource, verbs }) => ({
+    ...rule(group, [resource], verbs),
+    ...(name === undefined ? {} : { resourceNames: [name] })
+  }))
+
+/** Rights of an operator that splits queues. */
+const splitRules = ({ hasWorkload, isPrimary }: PlaygroundCluster): ReadonlyArray<object> => [
+  ...(hasWorkload ? rulesOf(queueRights.operator) : []),
+  ...(isPrimary ? rulesOf(configurationSyncRights.operator) : [])
+]
+
 const operatorRules = (primary: boolean, hasWorkload: boolean): ReadonlyArray<object> => [
   rule("", ["pods"], ["get", "list", "watch"]),
   rule("", ["services"], ["get", "list"]),
@@ -133,6 +149,8 @@ export interface OperatorEnvironment {
   readonly hasBranches?: boolean
   /** Names of engines in the chart's values; PostgreSQL unless given. */
   readonly branchEngines?: ReadonlyArray<BranchEngine> | undefined
+  /** URL of the server that stands in for SQS, whose queues are split; no queues are unless given. */
+  readonly sqsEndpoint?: string | undefined
   /** Number of replicas, of which one leads; one unless given. */
   readonly replicas?: number
   /** Whether agents speak TLS with the operator. */
@@ -147,8 +165,17 @@ export interface OperatorEnvironment {
 const variable = (name: string, value: string | undefined): ReadonlyArray<object> =>
   value === undefined ? [] : [{ name, value }]
 
+/** The switch of splits, and an AWS identity, which the server takes as it does any other. */
+const splitVariables = (endpoint: string): ReadonlyArray<object> => [
+  ...variable("OPERATOR_SQS_SPLITTING", "true"),
+  ...variable("AWS_ENDPOINT_URL_SQS", endpoint),
+  ...variable("AWS_REGION", "eu-central-1"),
+  ...variable("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE"),
+  ...variable("AWS_SECRET_ACCESS_KEY", "secret")
+]
+
 const operatorVariables = (environment: OperatorEnvironment): ReadonlyArray<object> => {
-  const { agentEnv, branchEngines = ["pg"] as const, findsClusters, hasBranches } = environment
+  const { agentEnv, branchEngines = ["pg"] as const, findsClusters, hasBranches, sqsEndpoint } = environment
   return [
     { name: "POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
     { name: "OPERATOR_ADDR", value: `$(POD_IP):${operatorPort}` },
@@ -167,22 +194,23 @@ const operatorVariables = (environment: OperatorEnvironment): ReadonlyArray<obje
       name: `OPERATOR_${engine.toUpperCase()}_BRANCHING`,
       value: "true"
     })),
+    ...(sqsEndpoint === undefined ? [] : splitVariables(sqsEndpoint)),
     ...variable("OPERATOR_MULTI_CLUSTER_PROVIDERS", findsClusters === true ? "kubeconfigSecrets" : undefined)
   ]
 }
 
 /** The operator as an installation: accounts, permissions, Service, APIService and Deployment. */
 export const operatorManifests = (cluster: PlaygroundCluster, environment: OperatorEnvironment): string =>
-  documents([
-    ...operatorRights(cluster, environment.hasBranches === true),
-    ...operatorApi,
-    operatorDeployment(environment)
-  ])
+  documents([...operatorRights(cluster, environment), ...operatorApi, operatorDeployment(environment)])
 
-const operatorRights = (cluster: PlaygroundCluster, hasBranches: boolean): ReadonlyArray<object> => [
+const operatorRights = (
+  cluster: PlaygroundCluster,
+  { hasBranches = false, sqsEndpoint }: OperatorEnvironment
+): ReadonlyArray<object> => [
   role("ClusterRole", "mirrord-operator", [
     ...operatorRules(cluster.isPrimary, cluster.hasWorkload),
-    ...(hasBranches ? branchRules : [])
+    ...(hasBranches ? branchRules : []),
+    ...(sqsEndpoint === undefined ? [] : splitRules(cluster))
   ]),
   binding("ClusterRoleBinding", "mirrord-operator", "mirrord-operator"),
   role(
@@ -215,7 +243,11 @@ const operatorRights = (cluster: PlaygroundCluster, hasBranches: boolean): Reado
   // Events about cluster-wide objects are all in this namespace.
   role("Role", "mirrord-operator-events", [rule("", ["events"], ["create", "patch"])], eventNamespace),
   binding("RoleBinding", "mirrord-operator-events", "mirrord-operator", eventNamespace),
-  role("ClusterRole", "mirrord-operator-envoy", [...envoyRules, ...(hasBranches ? orderRules : [])]),
+  role("ClusterRole", "mirrord-operator-envoy", [
+    ...envoyRules,
+    ...(hasBranches ? orderRules : []),
+    ...(sqsEndpoint === undefined ? [] : rulesOf(configurationSyncRights.member))
+  ]),
   binding("ClusterRoleBinding", "mirrord-operator-envoy", "mirrord-operator-envoy")
 ]
 

@@ -64,6 +64,8 @@ export interface PlaygroundOptions {
   readonly primaryBranchEngines?: ReadonlyArray<BranchEngine>
   /** URL of the default cluster's database, which the demo workload there gets; none unless given. */
   readonly databaseUrl?: string
+  /** URL of the server that stands in for SQS, whose queues are split; no queues are unless given. */
+  readonly sqsEndpoint?: string
   /** The program that runs as the agent; the reference agent unless given. */
   readonly agent?: ContainerProgram
   /** Protocol versions of earlier releases, by cluster, whose agents the reference agent plays there. */
@@ -235,6 +237,7 @@ export const startPlayground = (
           branchEngines: description.isPrimary
             ? (options.primaryBranchEngines ?? options.branchEngines)
             : options.branchEngines,
+          sqsEndpoint: options.sqsEndpoint,
           agentTls: options.agentTls ?? false,
           agentFile,
           agentEnv: options.agentEnv

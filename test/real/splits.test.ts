@@ -1,28 +1,33 @@
 /** Queues that an operator splits: a process with the chart's rights, webhooks by TLS, and a real server of queues. */
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Exit, Layer, Logger, Scope } from "effect"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { boundMinutes } from "../../lab/client/bound.ts"
 import { newUser, type User } from "../../lab/client/raw-session.ts"
 import { openSessionClient } from "../../lab/client/session-client.ts"
-import { processProgram } from "../../lab/cluster/node/process-program.ts"
-import * as refs from "../../lab/cluster/store/resource-refs.ts"
 import { processesWith } from "../../lab/playground/branches/home-processes.ts"
 import { freePort } from "../../lab/playground/free-ports.ts"
 import type { Playground, RunningCluster } from "../../lab/playground/local-cluster.ts"
 import { workloadNamespace as namespace } from "../../lab/playground/manifests.ts"
 import { operatorProgram, startPlayground } from "../../lab/playground/playground.ts"
-import { askSqs, takeMessages } from "../../lab/playground/queues/ask-sqs.ts"
+import { askSqs, putMessages, takeMessages } from "../../lab/playground/queues/ask-sqs.ts"
+import {
+  configureSplit,
+  consumerImages,
+  consumerPods,
+  consumerTarget,
+  sessionQueue,
+  startConsumer,
+  takenInto
+} from "../../lab/playground/queues/consumer.ts"
 import { startElasticMq } from "../../lab/playground/queues/elasticmq.ts"
 import { topology } from "../../lab/playground/topology.ts"
-import { asArray, asObjects, at } from "../../src/domain/json.ts"
+import { asArray } from "../../src/domain/json.ts"
 import { protocolVersion } from "../../src/domain/protocol/version.ts"
-import { patchedLabel } from "../../src/domain/queues/pod-patch.ts"
 import { queueRecords } from "../../src/domain/queues/stored-queue.ts"
 import { splitSessions } from "../../src/domain/queues/stored-session.ts"
 import { splitPatches } from "../../src/domain/queues/stored-split.ts"
@@ -40,26 +45,7 @@ import { apiClient } from "./api-client.ts"
 import { operatorPods } from "./disturbances.ts"
 import { processOf } from "./replicas.ts"
 
-const consumerProgram = fileURLToPath(new URL("../../lab/playground/queues/queue-consumer.ts", import.meta.url))
-const identity = { AWS_REGION: "eu-central-1", AWS_ACCESS_KEY_ID: "AKIAEXAMPLE", AWS_SECRET_ACCESS_KEY: "secret" }
 const boundMs = boundMinutes * 60_000
-
-const metadata = { name: "consumer", namespace }
-const targetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "consumer" }
-const consumerOf = (endpoint: string): string => {
-  const env = Object.entries({ QUEUE: "orders", AWS_ENDPOINT_URL_SQS: endpoint })
-  const containers = [{ name: "main", image: "consumer", env: env.map(([name, value]) => ({ name, value })) }]
-  const labels = { app: "consumer" }
-  const template = { metadata: { labels }, spec: { containers } }
-  const spec = { replicas: 1, selector: { matchLabels: labels }, template }
-  const queues = [{ id: "orders", kind: "sqs", appConfig: { queue: [{ env: "QUEUE" }] } }]
-  return [
-    { apiVersion: "apps/v1", kind: "Deployment", metadata, spec },
-    { apiVersion: "queues.mirrord.metalbear.co/v1", kind: "MirrordSplitConfig", metadata, spec: { targetRef, queues } }
-  ]
-    .map((object) => JSON.stringify(object))
-    .join("\n---\n")
-}
 
 /** The users to whom messages go in turn, by their numbers. */
 const recipients = ["ann", "bob", "nobody", "cleo"] as const
@@ -85,25 +71,13 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
     beforeAll(async () => {
       directory = mkdtempSync(join(tmpdir(), "braid-splits-"))
       taken = join(directory, "taken")
-      writeFileSync(taken, "")
-      const port = await freePort()
-      endpoint = await run(startElasticMq({ port }))
+      endpoint = await run(startElasticMq({ port: await freePort() }))
       await askSqs(endpoint, "CreateQueue", { QueueName: "orders" })
-      const env = {
-        OPERATOR_SQS_SPLITTING: "true",
-        OPERATOR_OWN_CERTIFICATE: "true",
-        AWS_ENDPOINT_URL_SQS: endpoint,
-        ...identity
-      }
-      const consumer = processProgram({
-        command: () => [process.execPath, consumerProgram],
-        env: () => ({ TAKEN: taken }),
-        readyWhen: (line) => line.startsWith("reads ")
-      })
       playground = await run(
         startPlayground({
-          operator: operatorProgram(await stagedProgram(), env),
-          images: new Map([["consumer", consumer]]),
+          operator: operatorProgram(await stagedProgram(), { OPERATOR_OWN_CERTIFICATE: "true" }),
+          images: consumerImages,
+          sqsEndpoint: endpoint,
           topology: topology("primary-default", subnetOf("splits of queues")),
           directory,
           sessionTtlSecs: 5,
@@ -124,8 +98,9 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
       if (found === undefined) throw new Error("the playground has no member")
       member = found
       user = await run(newUser(member.cluster, "ann", join(directory, "ann.kubeconfig")))
-      member.cluster.apply(consumerOf(endpoint))
-      await eventually("a consumer", () => expect(podsOf().map(isOriginal)).toEqual([true]))
+      startConsumer(member.cluster, { endpoint, name: "orders" }, taken)
+      configureSplit(member.cluster)
+      await eventually("a consumer", () => expect(podsOf()).toMatchObject([original]))
     })
     afterAll(async () => {
       const refused = (playground?.clusters ?? []).flatMap(({ cluster }) =>
@@ -141,35 +116,17 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
       expect(refused).toEqual([])
     })
 
-    const podsOf = () => member.cluster.store.list(refs.pods, { namespace, labelSelector: "app=consumer" }).items
-    const queueOf = (pod: unknown): unknown => {
-      const [container] = asObjects(at(pod, "spec", "containers"))
-      return asObjects(container?.["env"]).find(({ name }) => name === "QUEUE")?.["value"]
-    }
-    const isReady = (pod: unknown): boolean =>
-      asObjects(at(pod, "status", "containerStatuses")).some(({ ready }) => ready === true)
-    const isOriginal = (pod: ReturnType<typeof podsOf>[number]): boolean =>
-      isReady(pod) && queueOf(pod) === "orders" && pod.metadata.labels?.[patchedLabel] === undefined
+    const podsOf = () => consumerPods(member.cluster)
+    const original = { isReady: true, isPatched: false, queue: "orders" }
 
     const urlOf = async (name: string) => (await askSqs(endpoint, "GetQueueUrl", { QueueName: name }))["QueueUrl"]
-    const put = async (sent: ReadonlyArray<number>): Promise<void> => {
-      const QueueUrl = await urlOf("orders")
-      for (let from = 0; from < sent.length; from += 10) {
-        const Entries = sent.slice(from, from + 10).map((number) => ({
-          Id: String(number),
-          MessageBody: String(number),
-          MessageAttributes: { to: { DataType: "String", StringValue: recipient(number) } }
-        }))
-        expect(await askSqs(endpoint, "SendMessageBatch", { QueueUrl, Entries })).not.toHaveProperty("Failed")
-      }
+    const put = (sent: ReadonlyArray<number>): Promise<void> => {
+      const messages = sent.map((number) => ({ body: String(number), to: recipient(number) }))
+      return putMessages({ endpoint, name: "orders" }, messages)
     }
-    const byWorkload = (): ReadonlyArray<string> =>
-      readFileSync(taken, "utf8")
-        .trim()
-        .split("\n")
-        .flatMap((line) => line.split(" ")[1] ?? [])
+    const byWorkload = (): ReadonlyArray<string> => takenInto(taken)
 
-    const open = (sessionId: bigint, parameters: Readonly<Record<string, string>>, target = "deployment.consumer") => {
+    const open = (sessionId: bigint, parameters: Readonly<Record<string, string>>, target = consumerTarget) => {
       const patience = { pingInterval: 10_000, maxSilence: boundMs, startIdleTimeout: boundMs }
       const client = { kind: "intproxy", version: protocolVersion, reconnect: false, ...patience } as const
       return openSessionClient({ ...user, namespace, target, sessionId, parameters, client })
@@ -184,10 +141,7 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
     /** A session, and a program in it that takes the messages of its queue. */
     const session = async (id: bigint, parameters: Readonly<Record<string, string>>) => {
       const { client, close } = await connected(id, parameters)
-      const selection = { filter: new Set<string>(), select: new Set(["*"]) }
-      const asked = client.ask({ _tag: "FetchEnv", selection }, (event) => (event._tag === "Env" ? event : undefined))
-      const { result } = await Effect.runPromise(asked)
-      const name = (result._tag === "Ok" ? result.value.get("QUEUE") : undefined) ?? ""
+      const name = await Effect.runPromise(sessionQueue(client))
       const bodies: Array<string> = []
       const over = new AbortController()
       const program = takeMessages({ endpoint, name }, (body) => void bodies.push(body), over.signal)
@@ -213,7 +167,7 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
         const objects = kinds.flatMap((kind) => member.cluster.store.list({ ...kind, resource: kind.plural }).items)
         expect(asArray(QueueUrls)).toEqual([await urlOf("orders")])
         expect(objects.map(({ metadata: { name } }) => name)).toEqual([])
-        expect(podsOf().map(isOriginal)).toEqual([true])
+        expect(podsOf()).toMatchObject([original])
       })
 
     /** Waits until the workload's one pod reads its main queue; an older one may still read the original until then. */
@@ -221,9 +175,9 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
       eventually("one pod with the name of the main queue", () => {
         const [pod, ...others] = podsOf()
         expect(others).toEqual([])
-        expect(pod?.metadata.labels).toHaveProperty([patchedLabel])
-        expect(queueOf(pod)).toMatch(/^mirrord-tmp-.*-main-orders$/u)
-        return pod?.metadata.uid
+        expect(pod?.isPatched).toBe(true)
+        expect(pod?.queue).toMatch(/^mirrord-tmp-.*-main-orders$/u)
+        return pod?.uid
       })
     const toAnn = { sqs_splits: JSON.stringify({ orders: { to: "^ann$" } }) }
 
