@@ -16,6 +16,7 @@ const longest = [
   "simulation/branches",
   "simulation/random",
   "kubernetes/real-client",
+  "lab/playground/queues/queue-story",
   "real/splits",
   "node/queues",
   "node/sessions",

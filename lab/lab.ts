@@ -59,6 +59,13 @@ const playground = Command.make(
         "Tells another story: mirrord's own client with branches of a PostgreSQL, both of this machine"
       )
     ),
+    queues: Flag.Boolean("queues").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription(
+        "Tells another story: a session splits SQS queues of all clusters, with ElasticMQ in place of Amazon SQS; " +
+          "`npm run engines` provides it"
+      )
+    ),
     json: Flag.Boolean("json").pipe(
       Flag.withDefault(false),
       Flag.withDescription("One JSON line per step on standard output")

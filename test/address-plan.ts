@@ -7,6 +7,7 @@ const networks = {
   "playground, management": [20, 3],
   "playground, primary-default": [24, 2],
   "playground, branches": [46, 4],
+  "playground, queues": [106, 3],
   "real client, agents of earlier releases": [28, 4],
   "real client, further commands": [34, 2],
   "recorded client": [93, 3],

@@ -143,6 +143,10 @@ export const suites = {
     needs: ["mirrord", "PostgreSQL"],
     finds: "`npm start -- --branches` does not tell its story"
   },
+  "lab/playground/queues/queue-story": {
+    needs: ["ElasticMQ"],
+    finds: "`npm start -- --queues` does not tell its story"
+  },
   "node/agent-incoming": {
     needs: ["mirrord-agent", "node"],
     finds: "the reference agent differs from the real one in incoming traffic"

@@ -1,5 +1,6 @@
 /** The command `npm start`: starts a playground, plays the story, and stays until Ctrl-C. */
 
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, FileSystem, Logger } from "effect"
 import type { ImageRegistry } from "../cluster/node/container-program.ts"
@@ -12,6 +13,7 @@ import { engineImage, postgresqlFolder } from "./branches/postgresql.ts"
 import { startShopDatabase } from "./branches/shop-database.ts"
 import { shortPath } from "./branches/short-path.ts"
 import { claimSubnets } from "./free-addresses.ts"
+import { freePort } from "./free-ports.ts"
 import { startKubernetesPlayground } from "./kubernetes/kubernetes-playground.ts"
 import { findPrograms, isMissing, missingPrograms } from "./kubernetes/programs.ts"
 import type { AnyPlayground } from "./local-cluster.ts"
@@ -20,6 +22,9 @@ import { mergedKubeconfig } from "./merged-kubeconfig.ts"
 import { findNode, missingAgent } from "./node/node-files.ts"
 import { type NodePlaygroundOptions, startNodePlayground } from "./node/node-playground.ts"
 import { startPlayground } from "./playground.ts"
+import { consumerImages } from "./queues/consumer.ts"
+import { startElasticMq } from "./queues/elasticmq.ts"
+import { playQueueStory, queueConfiguration } from "./queues/queue-story.ts"
 import { PlaygroundError } from "./readiness.ts"
 import { makeReporter, type Reporter } from "./reporter.ts"
 import { playStory } from "./story.ts"
@@ -35,6 +40,8 @@ export interface PlaygroundCommandOptions {
   readonly node: boolean
   /** Whether to tell the story of branches instead. */
   readonly branches: boolean
+  /** Whether to tell the story of queues instead. */
+  readonly queues: boolean
   /** Second octet of the first cluster's pod addresses. */
   readonly subnet: number
   readonly sessionTtlSecs: number
@@ -104,6 +111,23 @@ const startNodes = (settings: Omit<NodePlaygroundOptions, "files" | "programs">,
     return (yield* startNodePlayground({ ...settings, programs, files })) satisfies AnyPlayground
   })
 
+const settingsOf = (options: PlaygroundCommandOptions, reporter: Reporter) => ({
+  topology: topology(options.topology, options.subnet),
+  sessionTtlSecs: options.sessionTtlSecs,
+  remoteSessionTimeoutSecs,
+  progress: (step: string) => reporter.step(step, true)
+})
+
+/** Claims the addresses of the clusters. */
+const claim = (options: PlaygroundCommandOptions, reporter: Reporter) =>
+  Effect.gen(function* () {
+    const { clusters } = topology(options.topology, options.subnet)
+    // Services of real control planes have subnets of their own, behind those of the pods.
+    const subnets = options.kubernetes ? 2 * clusters.length : clusters.length
+    yield* claimSubnets(Array.from({ length: subnets }, (_, index) => options.subnet + index))
+    yield* reporter.say(`  … starting ${clusters.length} clusters, with addresses from 127.${options.subnet}.0.0 on`)
+  })
+
 /** Starts the playground, on real control planes if that is asked for and their programs exist. */
 const start = (
   options: PlaygroundCommandOptions,
@@ -111,19 +135,9 @@ const start = (
   reporter: Reporter
 ) =>
   Effect.gen(function* () {
-    const settings = {
-      topology: topology(options.topology, options.subnet),
-      ...more,
-      sessionTtlSecs: options.sessionTtlSecs,
-      remoteSessionTimeoutSecs,
-      progress: (step: string) => reporter.step(step, true)
-    }
-    const { clusters } = settings.topology
+    const settings = { ...settingsOf(options, reporter), ...more }
     if (options.node) return yield* startNodes(settings, reporter)
-    // Services of real control planes have subnets of their own, behind those of the pods.
-    const subnets = options.kubernetes ? 2 * clusters.length : clusters.length
-    yield* claimSubnets(Array.from({ length: subnets }, (_, index) => options.subnet + index))
-    yield* reporter.say(`  … starting ${clusters.length} clusters, with addresses from 127.${options.subnet}.0.0 on`)
+    yield* claim(options, reporter)
     if (!options.kubernetes) return (yield* startPlayground(settings)) satisfies AnyPlayground
     const programs = findPrograms(process.env)
     if (isMissing(programs)) return yield* new PlaygroundError({ detail: missingPrograms(programs) })
@@ -183,10 +197,39 @@ const playBranches = (options: PlaygroundCommandOptions, directory: string, repo
     return { playground, toTry } satisfies Told
   })
 
+const queuesToTry = (configuration: string): ReadonlyArray<string> => [
+  "With a queue of one's own, by ElasticMQ:",
+  `  mirrord exec -f ${configuration} -- sh -c 'echo "$QUEUE at $AWS_ENDPOINT_URL_SQS"'`,
+  "  npm run braid -- queues --context cluster-b",
+  "  kubectl --context cluster-b get pods -L operator.metalbear.co/patched -w",
+  ""
+]
+
+const playQueues = (options: PlaygroundCommandOptions, directory: string, reporter: Reporter) =>
+  Effect.gen(function* () {
+    if (options.branches || options.kubernetes || options.node)
+      return yield* new PlaygroundError({
+        detail: "--queues is a story of embedded clusters: leave out --branches, --kubernetes and --node"
+      })
+    const endpoint = yield* startElasticMq({ port: yield* Effect.promise(freePort) })
+    yield* claim(options, reporter)
+    const settings = { ...settingsOf(options, reporter), directory, images: consumerImages, sqsEndpoint: endpoint }
+    const playground = yield* startPlayground(settings)
+    const kubeconfig = kubeconfigOf(directory, playground)
+    yield* playQueueStory({ playground, endpoint, directory }, reporter)
+    const file = join(directory, "mirrord.json")
+    writeFileSync(file, `${JSON.stringify(queueConfiguration, undefined, 2)}\n`)
+    return { playground, toTry: thingsToTry(playground, kubeconfig, queuesToTry(file)) } satisfies Told
+  })
+
+const storyOf = ({ branches, queues }: PlaygroundCommandOptions) => {
+  if (queues) return playQueues
+  return branches ? playBranches : playSession
+}
+
 const play = (options: PlaygroundCommandOptions, directory: string, reporter: Reporter) =>
   Effect.gen(function* () {
-    const tell = options.branches ? playBranches : playSession
-    const { playground, toTry } = yield* tell(options, directory, reporter)
+    const { playground, toTry }: Told = yield* storyOf(options)(options, directory, reporter)
     yield* reporter.step("ready", true, readyDetails(playground))
     if (options.once) return
     for (const line of toTry) yield* reporter.say(line)

@@ -1,6 +1,7 @@
 /** Reports to people or programs how the playground proceeds. The steps themselves are in `story.ts`. */
 
 import { Clock, Effect } from "effect"
+import { asObject } from "../../src/domain/json.ts"
 
 /** Further details of a step; JSON values only. */
 export type StepDetails = Readonly<Record<string, unknown>>
@@ -38,8 +39,21 @@ const sentences: Readonly<Record<string, string>> = {
   "branch-listed": "the branch is listed by `mirrord db-branches status`",
   "branch-reused": "a second session has the same branch, with the row of the first",
   "branch-ended": "the branch is ended by `mirrord db-branches destroy`: no object, pod or password is left",
+  consumers: "the workload of each cluster reads an SQS queue of its own",
+  split: "a session over all clusters has one queue for its messages of both, and each workload has another one",
+  messages:
+    "each message is read once, by the session if it matches the filter, and else by its own cluster's workload",
+  restored: "the client is gone, and the workloads read their own queues again: no webhook is left, and no patched pod",
+  "messages-later": "all messages go to the workloads again",
+  "queues-deleted": "the temporary queues are deleted, and no message was read twice",
   ready: "the playground is ready"
 }
+
+/** The entries of an object, as in `session 1000, cluster-a 4500`. */
+const inWords = (named: unknown): string =>
+  Object.entries(asObject(named))
+    .map((entry) => entry.join(" "))
+    .join(", ")
 
 /** The evidence that people see behind a step. */
 const evidence: Readonly<Record<string, (details: StepDetails) => unknown>> = {
@@ -49,7 +63,12 @@ const evidence: Readonly<Record<string, (details: StepDetails) => unknown>> = {
   outgoing: ({ greeting }) => greeting,
   "member-lost": ({ warning }) => warning,
   "member-left": ({ command }) => command,
-  "member-joined": ({ command }) => command
+  "member-joined": ({ command }) => command,
+  consumers: ({ queues }) => inWords(queues),
+  split: ({ mains, queue }) => `session ${String(queue)}, ${inWords(mains)}`,
+  messages: ({ read, sent }) => `${String(sent)} sent; read so far: ${inWords(read)}`,
+  restored: ({ queues }) => inWords(queues),
+  "messages-later": ({ read, sent }) => `${String(sent)} sent; read so far: ${inWords(read)}`
 }
 
 export interface ReporterOptions {
