@@ -165,14 +165,19 @@ export interface OperatorEnvironment {
 const variable = (name: string, value: string | undefined): ReadonlyArray<object> =>
   value === undefined ? [] : [{ name, value }]
 
-/** The switch of splits, and an AWS identity, which the server takes as it does any other. */
-const splitVariables = (endpoint: string): ReadonlyArray<object> => [
-  ...variable("OPERATOR_SQS_SPLITTING", "true"),
-  ...variable("AWS_ENDPOINT_URL_SQS", endpoint),
-  ...variable("AWS_REGION", "eu-central-1"),
-  ...variable("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE"),
-  ...variable("AWS_SECRET_ACCESS_KEY", "secret")
-]
+/** By these an operator reaches a server that stands in for SQS, which takes any AWS identity. */
+export const sqsVariables = (endpoint: string): Readonly<Record<string, string>> => ({
+  AWS_ENDPOINT_URL_SQS: endpoint,
+  AWS_REGION: "eu-central-1",
+  AWS_ACCESS_KEY_ID: "AKIAEXAMPLE",
+  AWS_SECRET_ACCESS_KEY: "secret"
+})
+
+const splitVariables = (endpoint: string): ReadonlyArray<object> =>
+  Object.entries({ OPERATOR_SQS_SPLITTING: "true", ...sqsVariables(endpoint) }).map(([name, value]) => ({
+    name,
+    value
+  }))
 
 const operatorVariables = (environment: OperatorEnvironment): ReadonlyArray<object> => {
   const { agentEnv, branchEngines = ["pg"] as const, findsClusters, hasBranches, sqsEndpoint } = environment

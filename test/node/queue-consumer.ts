@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url"
 import { rolldown } from "rolldown"
 import { workloadNamespace as namespace } from "../../lab/playground/manifests.ts"
 import { nodeImages } from "../../lab/playground/node/node-files.ts"
+import { splitConfig } from "../../lab/playground/queues/consumer.ts"
 import { image } from "../../scripts/image.mjs"
 
 const program = fileURLToPath(new URL("../../lab/playground/queues/queue-consumer.ts", import.meta.url))
@@ -50,15 +51,7 @@ export const consumerManifests = async ({ endpoint, folder }: Readonly<Record<"e
         template: { metadata: { labels }, spec: { containers: [container], volumes } }
       }
     },
-    {
-      apiVersion: "queues.mirrord.metalbear.co/v1",
-      kind: "MirrordSplitConfig",
-      metadata,
-      spec: {
-        targetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "consumer" },
-        queues: [{ id: "orders", kind: "sqs", appConfig: { queue: [{ env: "QUEUE" }] } }]
-      }
-    }
+    splitConfig()
   ]
     .map((object) => JSON.stringify(object))
     .join("\n---\n")

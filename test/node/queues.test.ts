@@ -1,21 +1,20 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { afterAll, expect, it } from "vitest"
 import { pods } from "../../lab/cluster/store/resource-refs.ts"
 import { freePort } from "../../lab/playground/free-ports.ts"
 import { installChart } from "../../lab/playground/kubernetes/helm-release.ts"
-import { workloadNamespace as namespace } from "../../lab/playground/manifests.ts"
+import { sqsVariables, workloadNamespace as namespace } from "../../lab/playground/manifests.ts"
 import { startNodeCluster } from "../../lab/playground/node/node-cluster.ts"
 import { askSqs, takeMessages } from "../../lab/playground/queues/ask-sqs.ts"
+import { takenInto } from "../../lab/playground/queues/consumer.ts"
 import { startElasticMq } from "../../lab/playground/queues/elasticmq.ts"
 import { asArray, asObjects, at } from "../../src/domain/json.ts"
 import { describeReal, runClient, type RunningCommand } from "../real/harness.ts"
 import { eventually } from "../support/eventually.ts"
 import { kubectl, useNodes } from "./nodes.ts"
 import { consumerManifests } from "./queue-consumer.ts"
-
-const identity = { AWS_REGION: "eu-central-1", AWS_ACCESS_KEY_ID: "AKIAEXAMPLE", AWS_SECRET_ACCESS_KEY: "secret" }
 
 describeReal(
   "a queue that mirrord's own client splits on a real node",
@@ -33,8 +32,7 @@ describeReal(
         writeFileSync(join(taken, "taken"), "")
         // Containers have users of their own.
         for (const path of [taken, join(taken, "taken")]) chmodSync(path, 0o777)
-        const extraEnv = { AWS_ENDPOINT_URL_SQS: endpoint, ...identity }
-        const values = { operator: { sqsSplitting: true, extraEnv } }
+        const values = { operator: { sqsSplitting: true, extraEnv: sqsVariables(endpoint) } }
         yield* installChart(parts.programs, cluster, values, { flags: ["--wait"] })
         return { cluster, endpoint, ownEndpoint: `http://127.0.0.1:${own}`, taken }
       })
@@ -51,12 +49,7 @@ describeReal(
           const named = asObjects(container?.["env"]).find(({ name }) => name === "QUEUE")?.["value"]
           return status?.["ready"] === true && pod.metadata.deletionTimestamp === undefined ? [named] : ["not ready"]
         })
-    const byWorkload = (): ReadonlyArray<string> =>
-      readFileSync(join(nodes.started().taken, "taken"), "utf8")
-        .trim()
-        .split("\n")
-        .flatMap((line) => line.split(" ")[1] ?? [])
-        .toSorted()
+    const byWorkload = (): ReadonlyArray<string> => takenInto(join(nodes.started().taken, "taken")).toSorted()
     const put = async (to: string, count: number): Promise<ReadonlyArray<string>> => {
       const bodies = Array.from({ length: count }, (_, i) => `${to}-${i}`).toSorted()
       const QueueUrl = await urlOf("orders")

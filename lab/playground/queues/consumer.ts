@@ -47,13 +47,16 @@ export const startConsumer = (cluster: EmbeddedCluster, queue: NamedQueue, taken
   apply(cluster, { apiVersion: "apps/v1", kind: "Deployment", metadata: { name, namespace }, spec })
 }
 
-/** Says in a cluster which variable names the workload's queue. `more`: further fields; none unless given. */
-export const configureSplit = (cluster: EmbeddedCluster, more: object = {}): void => {
+/** Says which variable names the workload's queue. `more`: further fields; none unless given. */
+export const splitConfig = (more: object = {}): object => {
   const targetRef = { apiVersion: "apps/v1", kind: "Deployment", name }
   const queues = [{ id: queueId, kind: "sqs", appConfig: { queue: [{ env: "QUEUE" }] } }]
   const kind = { apiVersion: "queues.mirrord.metalbear.co/v1", kind: "MirrordSplitConfig" }
-  apply(cluster, { ...kind, metadata: { name, namespace }, spec: { targetRef, queues, ...more } })
+  return { ...kind, metadata: { name, namespace }, spec: { targetRef, queues, ...more } }
 }
+
+/** Gives a cluster the configuration of {@link splitConfig}. */
+export const configureSplit = (cluster: EmbeddedCluster, more?: object): void => apply(cluster, splitConfig(more))
 
 /** The bodies of the messages that workloads wrote into a file. */
 export const takenInto = (file: string): ReadonlyArray<string> =>
