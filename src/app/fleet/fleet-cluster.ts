@@ -11,6 +11,7 @@ import { type ClusterState, lastCheckOf, type LastCheck } from "../../domain/fle
 import type { Feature } from "../../domain/resources/mirrord-operator.ts"
 import type { ClusterReach } from "../../domain/sessions/observed-session.ts"
 import type { ClusterAccess } from "../../ports/cluster-connector.ts"
+import type { KubeObject } from "../../ports/kube-api.ts"
 import {
   type Children,
   type ClusterConnection,
@@ -27,6 +28,8 @@ export interface FleetCluster {
   readonly access: () => ClusterAccess | undefined
   /** The cluster's `MirrordClusterSession`s; missing while it is not engaged. */
   readonly children: () => Children | undefined
+  /** The children as they were seen last, for lists: a cluster that is lost may be another one by now. */
+  readonly seenChildren: () => ReadonlyArray<KubeObject>
   /** Since when the children cannot be read, epoch ms, if so. */
   readonly unreadableSince: () => number | undefined
   readonly health: () => LastCheck | undefined
@@ -59,6 +62,7 @@ export const toFleetCluster = (connection: ClusterConnection, owner?: FleetClust
   isDefault: connection.cluster.isDefault,
   access: () => usable(connection)?.access,
   children: () => usable(connection)?.children,
+  seenChildren: () => connection.engagement?.children.all() ?? [],
   unreadableSince: () => (isReadable(connection) ? undefined : connection.unreadableSince),
   health: () => lastCheckOf(connection.state),
   branchFeatures: () => connection.branchFeatures && branchFeaturesAmong(connection.branchFeatures),

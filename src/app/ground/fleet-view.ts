@@ -7,7 +7,7 @@ import { Context } from "effect"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import type { ServedCluster } from "../../domain/fleet/cluster-object.ts"
 import type { Feature } from "../../domain/resources/mirrord-operator.ts"
-import type { KubeApi } from "../../ports/kube-api.ts"
+import type { KubeApi, KubeObject } from "../../ports/kube-api.ts"
 
 /** A workload cluster that a primary reaches. */
 export interface ReachedCluster {
@@ -17,6 +17,8 @@ export interface ReachedCluster {
   readonly api: () => KubeApi | undefined
   /** Why the cluster counts as lost, if it does; one sentence. */
   readonly lost: () => string | undefined
+  /** The sessions there as they were seen last, for lists. */
+  readonly sessions?: (() => ReadonlyArray<KubeObject>) | undefined
   /** The features of branches that its operator has reported last; `undefined` if it has not answered yet. */
   readonly branchFeatures?: (() => ReadonlyArray<Feature> | undefined) | undefined
 }

@@ -24,6 +24,7 @@ import { tlsLayer } from "../policies/tls-capability.ts"
 import type { QueueSplits } from "../queues/queue-splits.ts"
 import type { QueueSplitting } from "../queues/queue-splitting.ts"
 import { splitLayer } from "../queues/split-capability.ts"
+import { fleetSplitsLayer } from "../queues/sync/fleet-splits.ts"
 import { splitSyncLayer } from "../queues/sync/split-sync-capability.ts"
 import { memberLayer } from "../sessions/member/member-capability.ts"
 import { type PrimaryGround, primaryLayer } from "../sessions/primary/primary-capability.ts"
@@ -58,5 +59,6 @@ export const operatorCapabilities: OperatorCapabilities = policyLayer.pipe(
   (above) => Layer.provideMerge(primaryLayer, above),
   (above) => Layer.provideMerge(branchSyncLayer, above),
   (above) => Layer.provideMerge(splitSyncLayer, above),
+  (above) => Layer.provideMerge(fleetSplitsLayer, above),
   (above) => Layer.provideMerge(copyLayer, above)
 )

@@ -311,11 +311,10 @@ const shownSessions = (
   now: number
 ): ReadonlyArray<{ readonly info: SessionInfo; readonly owner: SessionOwner; readonly isOfCi: boolean }> => {
   const parts = splits.shown()
-  const shown = [...sessions.distant(), ...usersSessions(sessions)].map(({ info, isOfCi, metadata, owner }) => ({
-    info: { ...info(now), ...parts.get(metadata.name) },
-    owner,
-    isOfCi
-  }))
+  const shown = [...sessions.distant(), ...usersSessions(sessions)].map(({ info, isOfCi, metadata, owner }) => {
+    const part = parts.get(metadata.name)
+    return { info: { ...info(now), ...(part !== undefined && { sqs: [part] }) }, owner, isOfCi }
+  })
   // The own ones come last, and stay: a primary may have a part of its session in its own cluster.
   return [...new Map(shown.map((session) => [session.info.id, session])).values()]
 }

@@ -1,6 +1,6 @@
 /**
- * The splits that primaries ask for: orders them for the children of their sessions, and says on the default cluster's
- * child which queues were made, for the clusters that get them.
+ * The splits that primaries ask for: orders them for the children of their sessions, and says on each child how its
+ * split stands, and on the default cluster's which queues were made, for the clusters that get them.
  *
  * Not here: carrying splits on (split-controller.ts), and sessions of one cluster, which order theirs as their users
  * connect.
@@ -8,11 +8,12 @@
 
 import { Clock, Effect, Result, type Scope } from "effect"
 import type { GivenQueue } from "../../domain/queues/observed-split.ts"
+import { type SplitState, splitStateNote } from "../../domain/queues/split-state.ts"
 import { givenQueues, hasMadeQueues, madeQueuesNote, readWish } from "../../domain/queues/split-wish.ts"
 import type { StoredSession } from "../../domain/queues/stored-session.ts"
 import type { WantedSplit } from "../../domain/queues/wanted-split.ts"
 import { mirrordClusterSessions, type MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
-import { isBeingDeleted, preconditionOf } from "../../domain/resources/object-meta.ts"
+import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import type { WatchedResource } from "../../domain/resources/resource-descriptor.ts"
 import { asksForSplit } from "../../domain/sessions/names.ts"
 import { fromKubeTarget } from "../../domain/targets/kube-target.ts"
@@ -27,6 +28,8 @@ import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 const configurationComes = 20_000
 /** Milliseconds between two tries of a split that is refused: its configuration may be mended. */
 const tryAgain = 15_000
+/** Milliseconds between two looks at the pods of a split, which the primary is told. */
+const lookAtPods = 10_000
 
 /** How a child without a part in a split stands. */
 export type ChildSplitState =
@@ -50,6 +53,7 @@ export interface ChildSplitsOptions {
   readonly partOf: (session: string) => StoredSession | undefined
   /** The queues that this cluster has made for a part. */
   readonly madeFor: (part: StoredSession) => ReadonlyArray<GivenQueue>
+  readonly stateOf: (part: StoredSession) => SplitState
   readonly check: (wanted: WantedSplit) => Effect.Effect<boolean, ApiError>
   readonly order: (session: MirrordClusterSession, wanted: WantedSplit) => Effect.Effect<void, ApiError>
   readonly changed: (session: string) => void
@@ -87,19 +91,22 @@ const unreadable = {
   message: "The split of queues that the primary asks for cannot be read: let both clusters have the same release."
 } as const
 
-/** Writes on the child which queues were made, once. */
-const tellQueues = (
+/** Tells the primary by annotations of the child; those that are there already are not written again. */
+const tell = (
   { options: { api } }: State,
   { metadata }: MirrordClusterSession,
-  queues: ReadonlyArray<GivenQueue>
-): Effect.Effect<void, KubeError> =>
-  hasMadeQueues(metadata)
+  notes: Readonly<Record<string, string>>
+): Effect.Effect<void, KubeError> => {
+  const news = Object.entries(notes).filter(([name, text]) => metadata.annotations?.[name] !== text)
+  return news.length === 0
     ? Effect.void
     : api
         .mergePatch(mirrordClusterSessions, metadata.name, {
-          metadata: { ...preconditionOf(metadata), annotations: madeQueuesNote(queues) }
+          // Heartbeats are written all the time, and change nothing about it.
+          metadata: { uid: metadata.uid, annotations: Object.fromEntries(news) }
         })
         .pipe(Effect.asVoid, orIf("NotFound", Effect.void))
+}
 
 /** Orders the split of a child, if there is one to order. */
 const orderFor = Effect.fnUntraced(function* (
@@ -130,16 +137,20 @@ const reconcile = Effect.fnUntraced(function* (state: State, name: string): Effe
   const one: Known = known.get(name) ?? { since, state: { _tag: "Pending" } }
   known.set(name, one)
   const isMaker = givenQueues(child.metadata) === undefined
+  const isUntold = isMaker && !hasMadeQueues(child.metadata)
   const part = options.partOf(name)
   if (part !== undefined) {
     const { phase } = part.wanted
-    if (isMaker && (phase === "resourcesReady" || phase === "ready"))
-      yield* tellQueues(state, child, options.madeFor(part))
-    return undefined
+    const isMade = isUntold && (phase === "resourcesReady" || phase === "ready")
+    yield* tell(state, child, {
+      ...(isMade && madeQueuesNote(options.madeFor(part))),
+      ...splitStateNote(options.stateOf(part))
+    })
+    return { after: lookAtPods }
   }
   const before = one.state
   one.state = yield* orderFor(state, child, one)
-  if (one.state._tag === "None" && isMaker) yield* tellQueues(state, child, [])
+  if (one.state._tag === "None" && isUntold) yield* tell(state, child, madeQueuesNote([]))
   if (one.state._tag !== before._tag) options.changed(name)
   return one.state._tag === "None" ? undefined : { after: one.state._tag === "Refused" ? tryAgain : 1_000 }
 })

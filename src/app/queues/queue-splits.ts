@@ -7,9 +7,9 @@
 import { Context, Effect } from "effect"
 import type { ServedQueueSplit } from "../../domain/queues/queue-split-object.ts"
 import { readWish } from "../../domain/queues/split-wish.ts"
+import type { ServedSqsSession } from "../../domain/queues/sqs-session.ts"
 import type { WantedSplit } from "../../domain/queues/wanted-split.ts"
 import type { MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
-import type { SessionInfo } from "../../domain/resources/session.ts"
 import { asksForSplit } from "../../domain/sessions/names.ts"
 import { met, type Requirement } from "../../domain/sessions/requirement.ts"
 import { type ApiError, notFound } from "../api/status.ts"
@@ -32,7 +32,7 @@ export class QueueSplits extends Context.Service<
     /** New values of variables of the session's container, by name; empty if it splits none. `session`: its name. */
     readonly variables: (session: string) => ReadonlyMap<string, string>
     /** The parts of sessions in splits, for lists of sessions, by the names of the sessions. */
-    readonly shown: () => ReadonlyMap<string, Pick<SessionInfo, "sqs">>
+    readonly shown: () => ReadonlyMap<string, ServedSqsSession>
     /** The parts of all sessions, of all namespaces or of one; not found if queues are not split here. */
     readonly objects: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<ServedQueueSplit>, ApiError>
   }

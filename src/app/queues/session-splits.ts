@@ -7,16 +7,23 @@
 import { Effect, Result } from "effect"
 import { quoted } from "../../domain/clean-text.ts"
 import type { SplitObjects } from "../../domain/queues/chosen-configuration.ts"
-import { queueSplitObject, type ServedQueueSplit } from "../../domain/queues/queue-split-object.ts"
+import {
+  queueSplitObject,
+  queueSplitStatus,
+  type ServedQueueSplit,
+  type ShownSplit
+} from "../../domain/queues/queue-split-object.ts"
 import { splitKey } from "../../domain/queues/split-place.ts"
+import type { SplitState } from "../../domain/queues/split-state.ts"
 import { givenQueues, hasMadeQueues } from "../../domain/queues/split-wish.ts"
-import { sqsSession } from "../../domain/queues/sqs-session.ts"
+import { sqsSession, sqsStatus } from "../../domain/queues/sqs-session.ts"
 import {
   newSessionObject,
   splitSessionName,
   splitSessions,
   type StoredSession
 } from "../../domain/queues/stored-session.ts"
+import type { StoredSplit } from "../../domain/queues/stored-split.ts"
 import type { NamedWorkload, WantedSplit } from "../../domain/queues/wanted-split.ts"
 import { mirrordClusterSessions, type MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
 import { timeOf } from "../../domain/resources/object-meta.ts"
@@ -168,20 +175,26 @@ const tellUnreadable = (splits: Splits, told: WeakSet<KubeObject>): Effect.Effec
     )
   })
 
+const shownSplit = (splits: Splits, session: StoredSession, split: StoredSplit | undefined): ShownSplit => ({
+  session,
+  split,
+  pods: splits.pods(session.place),
+  requirement: requirementOf(session)
+})
+
+/** How a part stands, for the primary of its session. */
+export const splitState = (splits: Splits, session: StoredSession): SplitState => {
+  const split = splits.splits().find(({ place }) => splitKey(place) === splitKey(session.place))
+  return { split: queueSplitStatus(shownSplit(splits, session, split)), sqs: sqsStatus(session) }
+}
+
 /** The parts of sessions by their namespaces and names. */
 const queueSplitObjects = (splits: Splits, namespace: string | undefined): ReadonlyArray<ServedQueueSplit> => {
   const stored = new Map(splits.splits().map((split) => [splitKey(split.place), split]))
   return splits
     .sessions()
     .filter(({ place }) => namespace === undefined || place.namespace === namespace)
-    .map((session) =>
-      queueSplitObject({
-        session,
-        split: stored.get(splitKey(session.place)),
-        pods: splits.pods(session.place),
-        requirement: requirementOf(session)
-      })
-    )
+    .map((session) => queueSplitObject(shownSplit(splits, session, stored.get(splitKey(session.place)))))
     .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
 }
 
@@ -212,7 +225,7 @@ export const sessionSplits = (options: SessionSplitsOptions): QueueSplits["Servi
       new Map(
         splits.sessions().flatMap((part) => {
           const sqs = sqsSession(part)
-          return sqs === undefined ? [] : [[part.session, { sqs: [sqs] }] as const]
+          return sqs === undefined ? [] : [[part.session, sqs] as const]
         })
       ),
     objects: (namespace) => Effect.map(tellUnreadable(splits, told), () => queueSplitObjects(splits, namespace))

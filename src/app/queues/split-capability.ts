@@ -13,7 +13,6 @@ import { keptBy } from "../../domain/resources/kept-fields.ts"
 import { mirrordSplitConfigs } from "../../domain/resources/queues/mirrord-split-config.ts"
 import { mirrordWorkloadQueueRegistries } from "../../domain/resources/queues/mirrord-workload-queue-registry.ts"
 import type { ResourceDescriptor, WatchedResource } from "../../domain/resources/resource-descriptor.ts"
-import type { ConnectRoute } from "../../domain/sessions/connect-route.ts"
 import type { KubeApi, KubeObject } from "../../ports/kube-api.ts"
 import { type Capability, withCapability } from "../ground/capability.ts"
 import { OwnCluster } from "../ground/own-cluster.ts"
@@ -29,7 +28,7 @@ import { measuredSplits } from "./measured-splits.ts"
 import { PodReviews } from "./pod-reviews.ts"
 import { QueueSplits, noSplits } from "./queue-splits.ts"
 import { QueueSplitting } from "./queue-splitting.ts"
-import { sessionSplits } from "./session-splits.ts"
+import { sessionSplits, splitState } from "./session-splits.ts"
 import { makeSplits, type Splits } from "./split-controller.ts"
 import { webhookClient } from "./split-webhook.ts"
 
@@ -81,7 +80,11 @@ export const splitLayer = Layer.effectContext(
     if (options === undefined)
       return Context.add(yield* withCapability({ requirement: noSplits.requirement }), QueueSplits, noSplits)
     if (fleet?.managementOnly === true) {
-      const elsewhere = { ...noSplits, areServed: (route: ConnectRoute | "Child") => route === "MultiCluster" }
+      const elsewhere: QueueSplits["Service"] = {
+        ...noSplits,
+        areServed: (route) => route === "MultiCluster",
+        objects: () => Effect.succeed([])
+      }
       return Context.add(yield* withCapability({ features }), QueueSplits, elsewhere)
     }
     const changes = yield* Changes
@@ -132,6 +135,7 @@ export const splitLayer = Layer.effectContext(
           .queues()
           .filter(({ owner }) => owner._tag === "Session" && owner.session === uid)
           .flatMap(({ source, url }) => source.ids.map((id) => ({ id, original: source.url, queue: url }))),
+      stateOf: (part) => splitState(splits, part),
       check: service.check,
       order: service.order,
       changed: (session) => changes.publish({ _tag: "ChildChanged", session })

@@ -7,9 +7,9 @@
 import { cleanText, textLimits } from "../clean-text.ts"
 import { spanText } from "../fleet/credentials/validity.ts"
 import type { StoredObject } from "../resources/kept-fields.ts"
-import { timeOf } from "../resources/object-meta.ts"
+import { type ObjectMeta, timeOf } from "../resources/object-meta.ts"
 import type { PrintedColumn } from "../resources/printed-table.ts"
-import { type QueueSplit, queueSplits } from "../resources/queues/queue-split.ts"
+import { type QueueSplit, queueSplits, type QueueSplitStatus } from "../resources/queues/queue-split.ts"
 import { apiVersionOf } from "../resources/resource-descriptor.ts"
 import type { Requirement } from "../sessions/requirement.ts"
 import { ownerText } from "../sessions/session-info.ts"
@@ -36,8 +36,8 @@ const podsLeft = "Not every pod of the target has the names of the temporary que
 
 const phaseOf = (
   { requirement }: ShownSplit,
-  pods: QueueSplit["status"]["targetPods"]
-): Pick<QueueSplit["status"], "message" | "phase"> => {
+  pods: QueueSplitStatus["targetPods"]
+): Pick<QueueSplitStatus, "message" | "phase"> => {
   switch (requirement._tag) {
     case "Failed":
       return { phase: "Failed", message: cleanText(requirement.failure.message, textLimits.message) }
@@ -53,15 +53,36 @@ const phaseOf = (
 /** The id of a session as lists of splits show it: 16 upper-case hex digits. */
 export const shownId = (id: bigint): string => id.toString(16).padStart(16, "0").toUpperCase()
 
-/** The object as it is served. Pods that are being deleted are left out: others come for them. */
-export const queueSplitObject = (shown: ShownSplit): ServedQueueSplit => {
-  const { container, filters, metadata, owner, place, wanted } = shown.session
-  const { creationTimestamp, name, uid } = metadata
+/** How a session's part stands. Pods that are being deleted are left out: others come for them. */
+export const queueSplitStatus = (shown: ShownSplit): QueueSplitStatus => {
   const targetPods = shown.pods.flatMap((pod) => {
     const { isReady: ready, isTerminating, patchedBy } = workloadPod(pod)
     const patched = patchedBy !== undefined && patchedBy === shown.split?.record.uid
     return isTerminating ? [] : [{ name: pod.metadata.name, patched, ready }]
   })
+  return {
+    ...phaseOf(shown, targetPods),
+    queues: (shown.split?.record.sources ?? []).flatMap(({ ids, reference }) =>
+      ids.map((id) => ({ id, type: "sqs", queue: reference }))
+    ),
+    targetPods
+  }
+}
+
+/** A session's part in a split as it was asked for. */
+export interface AskedSplit extends Pick<StoredSession, "container" | "filters" | "owner" | "place"> {
+  readonly id: bigint
+  readonly metadata: Pick<ObjectMeta, "creationTimestamp" | "name" | "uid">
+  /** `undefined` for the operator's own cluster. */
+  readonly cluster?: string
+}
+
+export const askedSplit = (session: StoredSession): AskedSplit => ({ ...session, id: session.wanted.id })
+
+/** The object of a part. */
+export const servedQueueSplit = (asked: AskedSplit, status: QueueSplitStatus): ServedQueueSplit => {
+  const { cluster, container, filters, id: session, metadata, owner, place } = asked
+  const { creationTimestamp, name, uid } = metadata
   return {
     apiVersion: apiVersionOf(queueSplits),
     kind: queueSplits.kind,
@@ -72,7 +93,7 @@ export const queueSplitObject = (shown: ShownSplit): ServedQueueSplit => {
       ...(creationTimestamp !== undefined && { creationTimestamp })
     },
     spec: {
-      session: shownId(wanted.id),
+      session: shownId(session),
       target: { ...referenceOf(place), container },
       owner,
       filters: [...filters].map(([id, { attributes, program }]) => ({
@@ -80,21 +101,24 @@ export const queueSplitObject = (shown: ShownSplit): ServedQueueSplit => {
         queueType: "sqs",
         messageFilter: attributes,
         ...(program !== undefined && { jqFilter: program })
-      }))
+      })),
+      ...(cluster !== undefined && { cluster })
     },
-    status: {
-      ...phaseOf(shown, targetPods),
-      queues: (shown.split?.record.sources ?? []).flatMap(({ ids, reference }) =>
-        ids.map((id) => ({ id, type: "sqs", queue: reference }))
-      ),
-      targetPods
-    }
+    status
   }
 }
 
+/** The object as the workload's own operator serves it. */
+export const queueSplitObject = (shown: ShownSplit): ServedQueueSplit =>
+  servedQueueSplit(askedSplit(shown.session), queueSplitStatus(shown))
+
 /** The columns of `kubectl get queuesplits`. `now`: epoch ms. */
 export const queueSplitColumns = (now: number): ReadonlyArray<PrintedColumn<QueueSplit>> => [
-  { name: "Name", description: "Begins with the session's id.", cell: ({ metadata }) => metadata.name },
+  {
+    name: "Name",
+    description: "Begins with the session's id; that of another cluster ends with the cluster.",
+    cell: ({ metadata }) => metadata.name
+  },
   { name: "User", description: "User of the session.", cell: ({ spec }) => ownerText(spec.owner) },
   {
     name: "Target",

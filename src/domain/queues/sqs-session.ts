@@ -4,14 +4,17 @@
  */
 
 import { timestamp } from "../resources/object-meta.ts"
-import { mirrordSqsSessions, type MirrordSqsSession } from "../resources/queues/queue-sessions.ts"
+import {
+  mirrordSqsSessions,
+  type MirrordSqsSession,
+  type SqsSessionStatus
+} from "../resources/queues/queue-sessions.ts"
 import { apiVersionOf } from "../resources/resource-descriptor.ts"
-import { shownId } from "./queue-split-object.ts"
+import { type AskedSplit, askedSplit, shownId } from "./queue-split-object.ts"
 import type { StoredSession } from "./stored-session.ts"
 
-type Status = NonNullable<MirrordSqsSession["status"]>
-
-const statusOf = ({ failure, names, wanted: { phase, startedAt } }: StoredSession): Status => {
+/** How a session's part stands. */
+export const sqsStatus = ({ failure, names, wanted: { phase, startedAt } }: StoredSession): SqsSessionStatus => {
   // Its readers cut the keys at the first "::".
   const queueNames = Object.fromEntries(
     names.map(({ id, original, temporary }) => [
@@ -30,8 +33,8 @@ const statusOf = ({ failure, names, wanted: { phase, startedAt } }: StoredSessio
 export type ServedSqsSession = MirrordSqsSession & { readonly apiVersion: string; readonly kind: string }
 
 /** The session's part; `undefined` for workloads that the older kind cannot name. */
-export const sqsSession = (session: StoredSession): ServedSqsSession | undefined => {
-  const { container, filters, metadata, place, wanted } = session
+export const servedSqsSession = (asked: AskedSplit, status: SqsSessionStatus): ServedSqsSession | undefined => {
+  const { container, filters, id: session, metadata, place } = asked
   if (place.kind !== "deployment" && place.kind !== "rollout") return undefined
   return {
     apiVersion: apiVersionOf(mirrordSqsSessions),
@@ -47,8 +50,26 @@ export const sqsSession = (session: StoredSession): ServedSqsSession | undefined
         ...(container !== "" && { container }),
         workloadType: place.kind === "deployment" ? "Deployment" : "Rollout"
       },
-      sessionId: shownId(wanted.id)
+      sessionId: shownId(session)
     },
-    status: statusOf(session)
+    status
   }
+}
+
+/** The part as the workload's own operator serves it. */
+export const sqsSession = (session: StoredSession): ServedSqsSession | undefined =>
+  servedSqsSession(askedSplit(session), sqsStatus(session))
+
+/** One session with the queues of another cluster beside its own: it is one split to its user. */
+export const withQueuesOf = (session: ServedSqsSession, other: ServedSqsSession): ServedSqsSession => {
+  const more = other.status?.Ready ?? other.status?.RegisteringFilters
+  for (const phase of ["Ready", "RegisteringFilters"] as const) {
+    const details = session.status?.[phase]
+    if (details !== undefined)
+      return {
+        ...session,
+        status: { [phase]: { ...details, queueNames: { ...details.queueNames, ...more?.queueNames } } }
+      }
+  }
+  return more === undefined ? session : other
 }

@@ -58,7 +58,9 @@ export const splitAnnotations = {
   /** The queues that the default cluster has made for the session, on its child there, by its member. */
   made: "operator.metalbear.co/split-queues",
   /** The same on the other children, by the primary. */
-  given: "operator.metalbear.co/split-given-queues"
+  given: "operator.metalbear.co/split-given-queues",
+  /** How the split stands in a cluster, on each child, by its member: for the lists of the primary. */
+  state: "operator.metalbear.co/split-state"
 } as const
 
 /** Whether a session's object asks for a split by the annotation of a primary. */

@@ -20,6 +20,7 @@ const cluster = (index: number): FleetCluster => ({
   isDefault: index === 0,
   access: () => undefined,
   children: () => undefined,
+  seenChildren: () => [],
   unreadableSince: () => now - 60_000,
   health: () => ({ askedAt: now - 3_000, checkedAt: now - 2_000, health: { _tag: "Error", message: "it is away" } }),
   branchFeatures: () => undefined,

@@ -4,8 +4,8 @@ import { type Capability, withCapability } from "../../../src/app/ground/capabil
 import { OwnCluster } from "../../../src/app/ground/own-cluster.ts"
 import { type ChangeFeed, Changes } from "../../../src/app/kernel/change-feed.ts"
 import { noSplits, QueueSplits } from "../../../src/app/queues/queue-splits.ts"
+import type { ServedSqsSession } from "../../../src/domain/queues/sqs-session.ts"
 import type { WantedSplit } from "../../../src/domain/queues/wanted-split.ts"
-import type { SessionInfo } from "../../../src/domain/resources/session.ts"
 import { splitsQueues } from "../../../src/domain/sessions/names.ts"
 import { met, type Requirement } from "../../../src/domain/sessions/requirement.ts"
 
@@ -19,7 +19,7 @@ export class MemorySplits {
   readonly orders = new Map<string, WantedSplit>()
   readonly variables = new Map([["ORDERS", "tmp-orders"]])
   /** The parts of sessions in splits, as lists show them. */
-  readonly shown = new Map<string, Pick<SessionInfo, "sqs">>()
+  readonly shown = new Map<string, ServedSqsSession>()
   /** The answers to checks and orders. */
   isThere: boolean | ApiError = true
   refusal: ApiError | undefined

@@ -233,10 +233,11 @@ const admit =
   }
 
 const reachedClusters = ({ clusters }: Fleet): ReadonlyArray<ReachedCluster> =>
-  [...clusters.values()].map(({ access, branchFeatures, isDefault, name, reach }) => ({
+  [...clusters.values()].map(({ access, branchFeatures, isDefault, name, reach, seenChildren }) => ({
     name,
     isDefault,
     branchFeatures,
+    sessions: seenChildren,
     api: () => access()?.api,
     lost: () => {
       const { error, reachable } = reach()

@@ -12,6 +12,8 @@ import { ownerText } from "../../sessions/session-info.ts"
 
 /** A queue as `braid queues` shows it; docs/operating/commands.md describes its JSON. */
 export interface QueueRow {
+  /** Where a primary shows the split of another cluster; `undefined` for the cluster that was asked. */
+  readonly cluster: string | undefined
   readonly namespace: string
   /** Such as `deployment/web`. */
   readonly workload: string
@@ -37,17 +39,18 @@ export interface DatedSplit extends StoredSplit {
   readonly createdAt: number | undefined
 }
 
-const partKey = ({ metadata, spec: { target } }: QueueSplit): string =>
-  `${metadata.namespace ?? ""}/${target.kind.toLowerCase()}/${target.name}`
-const splitKey = ({ place: { kind, name, namespace } }: StoredSplit): string => `${namespace}/${kind}/${name}`
+const partKey = ({ metadata, spec: { cluster = "", target } }: QueueSplit): string =>
+  `${metadata.namespace ?? ""}/${target.kind.toLowerCase()}/${target.name}/${cluster}`
+const splitKey = ({ place: { kind, name, namespace } }: StoredSplit): string => `${namespace}/${kind}/${name}/`
 
 /** The fields that all rows of a workload have. */
 const sharedOf = (key: string, parts: ReadonlyArray<QueueSplit>) => {
-  const [namespace = "", ...workload] = key.split("/")
+  const [namespace = "", kind = "", name = ""] = key.split("/")
   const targetPods = parts[0]?.status.targetPods
   return {
+    cluster: parts[0]?.spec.cluster,
     namespace,
-    workload: workload.join("/"),
+    workload: `${kind}/${name}`,
     sessions: parts.map(({ spec: { filters, owner, session }, status: { message, phase } }) => ({
       session,
       user: ownerText(owner),
@@ -95,7 +98,7 @@ export const queueHeader = ["NAMESPACE", "WORKLOAD", "QUEUE", "PHASE", "SESSIONS
 /** A row as cells, in the order of {@link queueHeader}. Pods: patched/ready/all. */
 export const queueCells = (row: QueueRow, now: number): ReadonlyArray<string> => [
   row.namespace,
-  row.workload,
+  row.cluster === undefined ? row.workload : `${row.workload} in ${row.cluster}`,
   row.queue,
   row.phase ?? "",
   String(row.sessions.length),

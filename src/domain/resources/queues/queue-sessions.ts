@@ -20,18 +20,18 @@ const SplitError = Schema.Struct({
  * The phase, as an object whose only key is the phase's name. Its readers know no further keys, so nothing may be added
  * here (published-chart.md §1.13).
  */
-const status = nullable(
-  Schema.Struct({
-    Starting: Schema.optionalKey(Schema.Struct({ start_time_utc: text("When it began.") })),
-    RegisteringFilters: Schema.optionalKey(SplitDetails),
-    Ready: Schema.optionalKey(SplitDetails),
-    StartError: Schema.optionalKey(SplitError),
-    CleanupError: Schema.optionalKey(Schema.Struct({ error: SplitError, details: nullable(SplitDetails) }))
-  }).annotate({
-    description: "The phase of the split.",
-    ...exactlyOne("Starting", "RegisteringFilters", "Ready", "StartError", "CleanupError")
-  })
-)
+export const SqsSessionStatus = Schema.Struct({
+  Starting: Schema.optionalKey(Schema.Struct({ start_time_utc: text("When it began.") })),
+  RegisteringFilters: Schema.optionalKey(SplitDetails),
+  Ready: Schema.optionalKey(SplitDetails),
+  StartError: Schema.optionalKey(SplitError),
+  CleanupError: Schema.optionalKey(Schema.Struct({ error: SplitError, details: nullable(SplitDetails) }))
+}).annotate({
+  description: "The phase of the split.",
+  ...exactlyOne("Starting", "RegisteringFilters", "Ready", "StartError", "CleanupError")
+})
+export type SqsSessionStatus = typeof SqsSessionStatus.Type
+const status = nullable(SqsSessionStatus)
 
 /** Fields that both brokers have (published-chart.md §1.13). */
 const shared = {

@@ -14,9 +14,19 @@ import { KubeResourceTarget, SessionOwner } from "../session-shapes.ts"
 /** `Ready`: every pod of the target has the names of the temporary queues and is ready. */
 const queueSplitPhases = ["Pending", "Ready", "Failed"] as const
 
+/** How a session's part stands. A client that misses a field in one object of a list shows nothing of the list. */
+export const QueueSplitStatus = Schema.Struct({
+  phase: Schema.Literals(queueSplitPhases),
+  /** The thing that it waits for, or why it failed. */
+  message: Schema.optionalKey(Schema.String),
+  /** The workload's queues, by the ids that they have in the configuration; empty until they are known. */
+  queues: Schema.Array(Schema.Struct({ id: Schema.String, type: Schema.String, queue: Schema.String })),
+  targetPods: Schema.Array(Schema.Struct({ name: Schema.String, patched: Schema.Boolean, ready: Schema.Boolean }))
+})
+export type QueueSplitStatus = typeof QueueSplitStatus.Type
+
 const QueueSplit = Schema.Struct({
   metadata: ObjectMeta,
-  /** A client that misses one of these fields in one object of a list shows nothing of the list. */
   spec: Schema.Struct({
     /** The session's id: 16 upper-case hex digits. */
     session: Schema.String,
@@ -29,16 +39,11 @@ const QueueSplit = Schema.Struct({
         messageFilter: Schema.Record(Schema.String, Schema.String),
         jqFilter: Schema.optionalKey(Schema.String)
       })
-    )
+    ),
+    /** The cluster of the workload, where a primary shows the part of another cluster; our addition. */
+    cluster: Schema.optionalKey(Schema.String)
   }),
-  status: Schema.Struct({
-    phase: Schema.Literals(queueSplitPhases),
-    /** The thing that it waits for, or why it failed. */
-    message: Schema.optionalKey(Schema.String),
-    /** The workload's queues, by the ids that they have in the configuration; empty until they are known. */
-    queues: Schema.Array(Schema.Struct({ id: Schema.String, type: Schema.String, queue: Schema.String })),
-    targetPods: Schema.Array(Schema.Struct({ name: Schema.String, patched: Schema.Boolean, ready: Schema.Boolean }))
-  })
+  status: QueueSplitStatus
 })
 export type QueueSplit = typeof QueueSplit.Type
 

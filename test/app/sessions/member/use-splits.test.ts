@@ -104,7 +104,7 @@ describe("a session that splits queues", () => {
   it.effect("has its part in the split in the operator's list of sessions", function* () {
     const { cluster, splits } = yield* running()
     const sqs = [sqsSession(partOf())].filter((one) => one !== undefined)
-    splits.shown.set(name, { sqs })
+    for (const one of sqs) splits.shown.set(name, one)
     const shown = yield* cluster.operator?.describe ?? Effect.die("no operator")
     assert.deepStrictEqual(
       asObjects(at(shown, "status", "sessions")).map((session) => session["sqs"]),

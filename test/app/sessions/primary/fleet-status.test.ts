@@ -14,6 +14,7 @@ const cluster = (name: string, health: ReturnType<FleetCluster["health"]>, unrea
   isDefault: false,
   access: () => undefined,
   children: () => undefined,
+  seenChildren: () => [],
   unreadableSince: () => unreadableSince,
   health: () => health,
   branchFeatures: () => undefined,

@@ -47,4 +47,14 @@ describe("the rows of braid queues", () => {
     ])
     expect(cellsOf([], [], [servedSplit({ split: undefined })])).toEqual(["shop deployment/consumer   1  0/0/0 "])
   })
+
+  it("tell the clusters of a fleet apart", () => {
+    const inB = { ...part, spec: { ...part.spec, cluster: "b" } }
+    expect(cellsOf([dated], [], [part, inB]).map((row) => row.replace(/https\S+/u, "orders"))).toEqual([
+      "shop deployment/consumer orders Live 1  2/2/3 1m",
+      "shop deployment/consumer refunds Live 1  2/2/3 1m",
+      "shop deployment/consumer in b orders  1  2/2/3 ",
+      "shop deployment/consumer in b refunds  1  2/2/3 "
+    ])
+  })
 })
