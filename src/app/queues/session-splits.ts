@@ -54,7 +54,7 @@ export interface SessionSplitsOptions {
   readonly ofChild: (session: string) => ChildSplitState | undefined
 }
 
-const refusal = ({ code, why }: SplitRefused): ApiError =>
+const refusal = ({ code, why }: Pick<SplitRefused, "code" | "why">): ApiError =>
   code === 404
     ? notFound(why)
     : new ApiError({ code, reason: code === 500 ? "InternalError" : "BadRequest", message: why })
@@ -76,6 +76,10 @@ const readWorkload = (
       )
     )
 
+/** The place where a user of a primary finds out why this cluster lacks a configuration. */
+const isCopied =
+  "Those of the primary are copied here: if it has one, its Events there say why there is no copy (kubectl describe)."
+
 const check = Effect.fnUntraced(function* (
   options: SessionSplitsOptions,
   wanted: WantedSplit
@@ -86,7 +90,9 @@ const check = Effect.fnUntraced(function* (
     checkSplit(resolving, wanted, workload, objects(wanted.workload.namespace)),
     notNow
   )
-  return yield* Effect.fromResult(Result.mapError(found, refusal))
+  const refused = ({ code, isUnconfigured, why }: SplitRefused): ApiError =>
+    refusal({ code, why: isUnconfigured === true && wanted.isShared ? `${why} ${isCopied}` : why })
+  return yield* Effect.fromResult(Result.mapError(found, refused))
 })
 
 const order = Effect.fnUntraced(function* (

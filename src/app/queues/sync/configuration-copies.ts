@@ -81,8 +81,6 @@ export interface ConfigurationCopies {
   readonly enqueue: (key: string) => void
   /** Looks again at all places. */
   readonly enqueueAll: () => void
-  /** The first copy that the member lacks in a namespace, as a clause. A write that it has refused is tried again. */
-  readonly problem: (namespace: string) => string | undefined
   /** Deletes all copies, as far as the member can be reached. */
   readonly leave: Effect.Effect<void>
 }
@@ -234,50 +232,9 @@ const reconcile = (state: CopiesState, key: string): Effect.Effect<Requeue, Kube
     }
   })
 
-/** How long a refusal holds at least where sessions ask for the copy, ms. */
-const askedAgain = 5_000
-
 const keysOf = ({ cache, originals }: CopiesState): ReadonlyArray<string> => [
   ...new Set([...originals.cache.all(), ...cache.all()].map(keyOfObject))
 ]
-
-const clauseAt = (state: CopiesState, key: string): string | undefined => {
-  const now = state.now()
-  const step = planConfiguration(observe(state, key), now)
-  const { resource } = state.originals
-  switch (step._tag) {
-    case "Done":
-    case "Taken":
-      return undefined
-    case "Refused": {
-      const known = knownAt(state, key)
-      if (known.refused !== undefined && now - known.refused.at >= askedAgain) {
-        known.refused = undefined
-        state.enqueue(key)
-      }
-      return step.why
-    }
-    case "Delete":
-      return `the ${resource.kind} ${key} is deleted, and its copy is not yet.`
-    default:
-      return `the ${resource.kind} ${key} is not there in its last version.`
-  }
-}
-
-const problem = (state: CopiesState, namespace: string): string | undefined => {
-  const { cache, member, originals } = state
-  const keys = keysOf(state).filter((key) => key.startsWith(`${namespace}/`))
-  if (isKnown(state)) {
-    for (const key of keys) {
-      const clause = clauseAt(state, key)
-      if (clause !== undefined) return clause
-    }
-    return undefined
-  }
-  if (keys.every((key) => wantedOriginal(viewAt(originals, originals.cache, key)) === undefined)) return undefined
-  const why = member.lost() ?? cache.problem()?.detail ?? "the list is not read yet"
-  return `its ${originals.resource.plural} are not known: ${quotation(why)}.`
-}
 
 /** How many copies are deleted at a time when the member leaves. */
 const maxDeletes = 8
@@ -316,5 +273,5 @@ export const makeConfigurationCopies = Effect.fnUntraced(function* (
   const enqueueAll = (): void => keysOf(state).forEach(enqueue)
   // Where a list is empty, no event tells that it is known.
   yield* Effect.forkScoped(Effect.andThen(cache.awaitSynced, Effect.sync(enqueueAll)))
-  return { enqueue, enqueueAll, problem: (namespace) => problem(state, namespace), leave: leave(state) }
+  return { enqueue, enqueueAll, leave: leave(state) }
 })

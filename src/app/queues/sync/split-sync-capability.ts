@@ -5,7 +5,7 @@
  * Not here: the copies in one member (configuration-copies.ts).
  */
 
-import { Context, Effect, Layer, type Scope } from "effect"
+import { Effect, Layer, type Scope } from "effect"
 import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import { syncedConfigurationKinds } from "../../../domain/queues/configuration-sync-plan.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
@@ -20,18 +20,6 @@ import { keyOfObject } from "../../kernel/planned-controller.ts"
 import { makeReflector } from "../../kernel/reflector.ts"
 import { QueueSplitting } from "../queue-splitting.ts"
 import { type ConfigurationCopies, makeConfigurationCopies, type Originals } from "./configuration-copies.ts"
-
-/** The configurations of a primary in its members. */
-export class SplitSync extends Context.Service<
-  SplitSync,
-  {
-    /**
-     * Why a session that splits queues of this namespace cannot begin in a cluster yet; a sentence, `undefined` if it
-     * can. A refusal of the cluster is looked at again.
-     */
-    readonly configurationProblem: (cluster: ClusterName, namespace: string) => string | undefined
-  }
->()("braid/app/SplitSync") {}
 
 type CopiesByCluster = Map<ClusterName, ReadonlyArray<ConfigurationCopies>>
 
@@ -91,17 +79,9 @@ const keepCopies = Effect.fnUntraced(function* (
   })
 })
 
-const firstProblem = (copies: ReadonlyArray<ConfigurationCopies>, namespace: string): string | undefined => {
-  for (const { problem } of copies) {
-    const clause = problem(namespace)
-    if (clause !== undefined) return clause
-  }
-  return undefined
-}
-
 /** Starts as soon as this cluster's identity is known. */
 const makeSplitSync = Effect.fnUntraced(function* (options: SplitSyncOptions) {
-  const { engaged, ownCluster } = options
+  const { engaged } = options
   let lookAgain = (): void => {}
   const start = Effect.gen(function* () {
     lookAgain = yield* keepCopies(options, yield* followOriginals(engaged))
@@ -116,14 +96,8 @@ const makeSplitSync = Effect.fnUntraced(function* (options: SplitSyncOptions) {
     for (const copies of engaged.get(cluster) ?? []) copies.enqueueAll()
     lookAgain()
   }
-  const configurationProblem = (cluster: ClusterName, namespace: string): string | undefined => {
-    if (cluster === ownCluster) return undefined
-    const copies = engaged.get(cluster)
-    const clause = copies === undefined ? "it is not connected." : firstProblem(copies, namespace)
-    return clause && `configuration not yet on cluster ${cluster}: ${clause}`
-  }
   ;(yield* Changes).beforeLeaving(leave)
-  return { clusterChanged, configurationProblem }
+  return clusterChanged
 })
 
 /** An operator without a fleet, or one that splits no queues, copies nothing. */
@@ -132,19 +106,12 @@ export const splitSyncLayer = Layer.effectContext(
     const { fleet } = yield* OwnCluster
     const { clusters } = yield* FleetView
     const { options } = yield* QueueSplitting
-    if (fleet === undefined || options === undefined)
-      return Context.add(yield* withCapability({}), SplitSync, { configurationProblem: () => undefined })
-    const ownCluster = fleet.clusterName
-    const { clusterChanged, configurationProblem } = yield* makeSplitSync({
-      ownCluster,
-      clusters,
-      engaged: new Map()
-    })
-    const capability = yield* withCapability({
+    if (fleet === undefined || options === undefined) return yield* withCapability({})
+    const clusterChanged = yield* makeSplitSync({ ownCluster: fleet.clusterName, clusters, engaged: new Map() })
+    return yield* withCapability({
       hear: (change) => {
         if (change._tag === "ClusterChanged") clusterChanged(change.cluster)
       }
     })
-    return Context.add(capability, SplitSync, { configurationProblem })
   })
 )

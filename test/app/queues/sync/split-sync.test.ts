@@ -8,7 +8,7 @@ import { Capabilities } from "../../../../src/app/ground/capability.ts"
 import { FleetView } from "../../../../src/app/ground/fleet-view.ts"
 import { Changes } from "../../../../src/app/kernel/change-feed.ts"
 import { QueueSplitting } from "../../../../src/app/queues/queue-splitting.ts"
-import { SplitSync, splitSyncLayer } from "../../../../src/app/queues/sync/split-sync-capability.ts"
+import { splitSyncLayer } from "../../../../src/app/queues/sync/split-sync-capability.ts"
 import { events } from "../../../../src/domain/events/event-object.ts"
 import { clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
 import { at } from "../../../../src/domain/json.ts"
@@ -107,10 +107,8 @@ class Fleet {
       )
       yield* pass("1 second")
       const hear = Context.get(made, Capabilities)[0]?.hear
-      const problem = Context.get(made, SplitSync).configurationProblem
       return {
         end: Scope.close(scope, Exit.void),
-        problem: (cluster: string) => problem(clusterName(cluster), namespace),
         leave: Context.get(ground, Changes).leave,
         changed: (cluster: string) => {
           hear?.({ _tag: "ClusterChanged", cluster: clusterName(cluster) })
@@ -155,7 +153,7 @@ describe("a configuration of queue splits on a primary", () => {
         { metadata: { labels }, spec: { one: { two: null, three: 3 } }, status: {} },
         namespace
       )
-    const { problem } = yield* fleet.start()
+    yield* fleet.start()
     for (const api of [fleet.a, fleet.b])
       for (const kind of syncedConfigurationKinds) {
         const copy = api.peek(kind, ...place)
@@ -167,14 +165,11 @@ describe("a configuration of queue splits on a primary", () => {
         })
         assert.match(JSON.stringify(copy?.metadata.annotations), /split-origin-version":"primary-uid-\d+\/1"/u)
       }
-    assert.deepStrictEqual([problem("a"), problem("primary")], [undefined, undefined])
   })
 
   it.effect("changes, is left out, comes back and goes in all members, and nothing is written at rest", function* () {
-    const { fleet, problem } = yield* begin
-    fleet.primary.write(mirrordSplitConfigs, name, { spec: changed }, namespace)
-    assert.isUndefined(problem("a"))
-    yield* pass("1 second")
+    const { fleet } = yield* begin
+    yield* fleet.write({ spec: changed })
     assert.deepStrictEqual(fleet.specIn(fleet.b), { ...spec, ...changed })
     yield* fleet.write({ metadata: { labels: skip } })
     assert.isUndefined(fleet.specIn(fleet.a))
@@ -215,10 +210,9 @@ describe("a configuration of queue splits on a primary", () => {
     assert.deepStrictEqual(fleet.writes(fleet.a), ["create"])
     yield* end
     // A new leader does not know of it, and tries once.
-    const { problem } = yield* fleet.start()
+    yield* fleet.start()
     yield* pass("1 minute")
     assert.deepStrictEqual(fleet.writes(fleet.a), ["create", "patch"])
-    assert.isUndefined(problem("a"))
   })
 
   it.effect("is not written without end where another writer changes each copy", function* () {
@@ -241,11 +235,10 @@ describe("a configuration of queue splits on a primary", () => {
       const own = { queues: [] }
       fleet.a.write(mirrordSplitConfigs, name, { spec: own }, namespace)
       yield* fleet.write()
-      const { changed: clusterChanged, problem } = yield* fleet.start()
+      const { changed: clusterChanged } = yield* fleet.start()
       yield* clusterChanged("a")
       yield* fleet.write({ spec: changed })
       assert.deepStrictEqual(fleet.specIn(fleet.a), own)
-      assert.isUndefined(problem("a"))
       assert.lengthOf(fleet.logged, 1)
       assert.deepStrictEqual(fleet.told(), [
         "Cluster a has its own MirrordSplitConfig of this name and keeps it: delete it there, or give the primary's " +
@@ -270,7 +263,7 @@ describe("a configuration of queue splits on a primary", () => {
   })
 
   it.effect("reaches a member when it is back, and goes there if it was deleted meanwhile", function* () {
-    const { changed: clusterChanged, end, fleet, problem } = yield* begin
+    const { changed: clusterChanged, end, fleet } = yield* begin
     fleet.primary.write(mirrordPropertyLists, "gone", { spec: {} }, namespace)
     yield* pass("1 second")
     fleet.reach("a", false)
@@ -279,11 +272,6 @@ describe("a configuration of queue splits on a primary", () => {
     yield* fleet.write({ spec: changed })
     yield* pass("30 seconds")
     assert.isDefined(fleet.a.peek(mirrordPropertyLists, "gone", namespace))
-    assert.strictEqual(
-      problem("a"),
-      "configuration not yet on cluster a: its mirrordsplitconfigs are not known: no answer."
-    )
-    assert.isUndefined(problem("b"))
     // Its operator does not answer, and its API server does.
     fleet.member("b").lost = true
     yield* fleet.write()
@@ -300,25 +288,19 @@ describe("a configuration of queue splits on a primary", () => {
     yield* pass("10 seconds")
     assert.deepStrictEqual(fleet.specIn(fleet.a), { ...spec, ...changed })
     assert.isUndefined(fleet.a.peek(mirrordPropertyLists, "gone", namespace))
-    assert.isUndefined(next.problem("a"))
   })
 
-  it.effect("waits for a namespace, and is looked at again after 5 minutes, and when sessions ask", function* () {
+  it.effect("waits for a namespace, which is looked for again after 5 minutes", function* () {
     const fleet = new Fleet(new MemoryKubeApi("primary"))
     fleet.a.before = failing("create", "NotFound", 404)
     yield* fleet.write()
-    const { problem } = yield* fleet.start()
+    yield* fleet.start()
     const why = "Cluster a has no namespace shop: create it there, or take the sessions' targets elsewhere."
     yield* pass("10 seconds")
     assert.deepStrictEqual(fleet.writes(fleet.a), ["create"])
-    assert.strictEqual(problem("a"), `configuration not yet on cluster a: ${why}`)
-    yield* pass("1 second")
-    problem("a")
-    yield* pass("1 second")
-    assert.deepStrictEqual(fleet.writes(fleet.a), ["create", "create"])
     assert.deepStrictEqual(fleet.told(), [why])
     fleet.a.before = () => Effect.void
-    yield* pass("290 seconds")
+    yield* pass("280 seconds")
     assert.isUndefined(fleet.specIn(fleet.a))
     yield* pass("20 seconds")
     assert.deepStrictEqual(fleet.specIn(fleet.a), spec)
@@ -360,13 +342,9 @@ describe("a configuration of queue splits on a primary", () => {
     fleet.a.before = failing("list", "NotFound", 404)
     fleet.b.before = failing("create", "Other", 500)
     yield* fleet.write()
-    const { problem } = yield* fleet.start()
+    yield* fleet.start()
     yield* pass("15 seconds")
     assert.deepStrictEqual(fleet.writes(fleet.a), [])
-    assert.strictEqual(
-      problem("a"),
-      "configuration not yet on cluster a: its mirrordsplitconfigs are not known: no such thing."
-    )
     fleet.b.before = () => Effect.void
     yield* pass("60 seconds")
     assert.deepStrictEqual(fleet.specIn(fleet.b), spec)
@@ -409,7 +387,7 @@ describe("a configuration of queue splits on a primary", () => {
   it.effect("is nowhere else while queues are not split", function* () {
     const fleet = new Fleet(new MemoryKubeApi("primary"))
     yield* fleet.write()
-    const { problem } = yield* fleet.start(false)
-    assert.deepStrictEqual([fleet.a.calls, problem("a")], [[], undefined])
+    yield* fleet.start(false)
+    assert.deepStrictEqual(fleet.a.calls, [])
   })
 })
