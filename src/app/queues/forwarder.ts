@@ -8,6 +8,7 @@
 import { Clock, Deferred, Effect, FiberSet, Result, type Scope } from "effect"
 import type { DestinationQueue } from "../../domain/queues/forwarded-message.ts"
 import { isReceived } from "../../domain/queues/queue-message.ts"
+import { visibilitySeconds } from "../../domain/queues/shared-queue.ts"
 import { JqPrograms } from "../../ports/jq-programs.ts"
 import { MessageQueues, type QueueError } from "../../ports/message-queues.ts"
 import { elapsedOf } from "../kernel/term.ts"
@@ -20,7 +21,7 @@ import {
   type SessionEnd,
   type SourceQueue
 } from "./forward-batch.ts"
-import { sendUntil, visibilitySeconds } from "./move-messages.ts"
+import { sendUntil } from "./move-messages.ts"
 import { BackOff, Outlet } from "./outlet.ts"
 import { type MessageCounts, newTotals, type QueueTotals } from "./queue-totals.ts"
 import { isWithin, type QueueSession, type SplitTable, withSessions } from "./split-table.ts"

@@ -7,15 +7,10 @@
 import { Clock, Effect, Random, Result } from "effect"
 import type { ReceivedMessage } from "../../domain/queues/queue-message.ts"
 import { afterBatch, batchSize, nextBatch, type QueuedSend } from "../../domain/queues/send-batches.ts"
+import { visibilitySeconds } from "../../domain/queues/shared-queue.ts"
 import { type BatchAnswer, callLimit, type MessageQueues, QueueError } from "../../ports/message-queues.ts"
 import { elapsedOf } from "../kernel/term.ts"
 import type { Outlet } from "./outlet.ts"
-
-/**
- * How long a received message is hidden from others, in seconds. It is ours, because a queue's own may be 0 s, or 12 h,
- * which is how long a crash would hide messages.
- */
-export const visibilitySeconds = 45
 
 /** The moment after which no message is sent: a call that has begun ends before the message becomes visible again. */
 export const sendUntil = (askedAt: number): number => askedAt + visibilitySeconds * 1_000 - callLimit - 2_000

@@ -135,18 +135,19 @@ const givenStates = ({ known, sessions }: SeenSplit): ReadonlyMap<string, QueueS
     )
   )
 
-/** How long another cluster may take to end its part of a session, ms: with its client lost, and a send under way. */
-const sharedFor = 180_000
-
 /** Until when other clusters may send to queues of sessions that are over. `now`: epoch ms. */
 const heldUntil = ({ known: { goneSince }, queues, sessions }: SeenSplit, now: number): ReadonlyMap<string, number> => {
   const going = new Set(sessions.flatMap(({ wanted }) => (wanted.isEnding ? [] : [wanted.uid])))
-  const over = queues.flatMap(({ isShared, owner }) =>
-    owner._tag === "Session" && isShared === true && !going.has(owner.session) ? [owner.session] : []
+  const over = new Map(
+    queues.flatMap(({ owner, sharedMillis }) =>
+      owner._tag === "Session" && sharedMillis !== undefined && !going.has(owner.session)
+        ? [[owner.session, sharedMillis] as const]
+        : []
+    )
   )
-  for (const uid of over) if (!goneSince.has(uid)) goneSince.set(uid, now)
-  for (const uid of goneSince.keys()) if (!over.includes(uid)) goneSince.delete(uid)
-  return new Map([...goneSince].map(([uid, since]) => [uid, since + sharedFor]))
+  for (const uid of goneSince.keys()) if (!over.has(uid)) goneSince.delete(uid)
+  for (const uid of over.keys()) if (!goneSince.has(uid)) goneSince.set(uid, now)
+  return new Map([...goneSince].map(([uid, since]) => [uid, since + (over.get(uid) ?? 0)]))
 }
 
 /** `now`: epoch ms. */

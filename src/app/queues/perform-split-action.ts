@@ -152,11 +152,11 @@ const deleteSplit = ({ api, splits }: ActingGround, { known }: SeenSplit, action
 
 const recordQueue = ({ addsSessionKey, api, records }: ActingGround, seen: SeenSplit, action: Act<"RecordQueue">) => {
   const { name, owner, source } = action
-  const { isShared = false, sessionKey } =
+  const { sessionKey, sharedMillis } =
     (owner._tag === "Session" ? seen.sessions.find(({ wanted }) => wanted.uid === owner.session) : undefined) ?? {}
   const object = queueObjectName(queueBeside(source.url, name))
   const shown = addsSessionKey ? sessionKey : undefined
-  const queue = newQueueObject(object, seen.known.place, { name, owner, source, sessionKey: shown, isShared })
+  const queue = newQueueObject(object, seen.known.place, { name, owner, source, sessionKey: shown, sharedMillis })
   return api.create(queueRecords, queue).pipe(
     Effect.map((made) => {
       records.wrote(made)

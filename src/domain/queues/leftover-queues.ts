@@ -40,7 +40,22 @@ const targetOf = ({ queues, record, workload }: ObservedSplit, { source }: Recor
 const isSameTarget = (a: DrainTarget, b: DrainTarget): boolean =>
   a._tag === "Main" ? b._tag === "Main" && a.name === b.name : b._tag === "Original"
 
-/** Writes that a queue is quiet, once nothing can send to it and no pod reads it. */
+/** Has what is in a queue moved to where it is read now. */
+const drainSteps = (observed: ObservedSplit, queue: RecordedQueue): ReadonlyArray<SplitAction> => {
+  const { name } = queue
+  const to = targetOf(observed, queue)
+  const drain = observed.drains.find((one) => one.queue === name)
+  if (drain === undefined) return [{ _tag: "DrainQueue", queue: name, to }]
+  return isSameTarget(drain.to, to) ? [] : [{ _tag: "StopDrain", queue: name }]
+}
+
+/** Copies of messages are of no use to another reader. */
+const isCopies = ({ owner }: RecordedQueue): boolean => owner._tag === "Session" && owner.mode === "mirror"
+
+/**
+ * Writes that a queue is quiet, once nothing can send to it and no pod reads it. While other clusters may still send to
+ * it, the workload gets what is there.
+ */
 const quietSteps = (observed: ObservedSplit, queue: RecordedQueue, now: number): ReadonlyArray<SplitAction> => {
   const { fencedUntil, heldUntil, pods } = observed
   const { name, owner } = queue
@@ -48,7 +63,9 @@ const quietSteps = (observed: ObservedSplit, queue: RecordedQueue, now: number):
   if (isRead || isSentTo(observed, name)) return []
   const held = owner._tag === "Session" ? (heldUntil.get(owner.session) ?? 0) : 0
   const at = Math.max(fencedUntil, held)
-  return [at <= now ? { _tag: "QuietQueue", name, at: now } : { _tag: "RequeueAt", at }]
+  if (at <= now) return [{ _tag: "QuietQueue", name, at: now }]
+  const drains = held > now && queue.state._tag === "Present" && !isCopies(queue) ? drainSteps(observed, queue) : []
+  return [...drains, { _tag: "RequeueAt", at }]
 }
 
 const lossOf = ({ name, owner, source }: RecordedQueue, messages: number, why: string): SplitAction => {
@@ -70,24 +87,19 @@ const giveUp = ({ failures }: ObservedSplit, { name }: RecordedQueue, quietSince
   return now < at ? undefined : { at, why: "The queue was not empty after a day." }
 }
 
-/** Empties a quiet queue and deletes it. Copies of messages are of no use to another reader. */
+/** Empties a quiet queue and deletes it. */
 const emptySteps = (
   observed: ObservedSplit,
   queue: RecordedQueue,
   quietSince: number,
   now: number
 ): ReadonlyArray<SplitAction> => {
-  const { name, owner, state } = queue
-  const isCopies = owner._tag === "Session" && owner.mode === "mirror"
-  if (isCopies || isEmpty(state, quietSince)) return [{ _tag: "DeleteQueue", name }]
+  const { name, state } = queue
+  if (isCopies(queue) || isEmpty(state, quietSince)) return [{ _tag: "DeleteQueue", name }]
   const given = giveUp(observed, queue, quietSince, now)
-  const to = targetOf(observed, queue)
-  const drain = observed.drains.find((one) => one.queue === name)
-  // A drain that runs on would make the count wrong.
-  if (drain !== undefined && (given !== undefined || !isSameTarget(drain.to, to))) {
-    return [{ _tag: "StopDrain", queue: name }]
-  }
   if (given !== undefined) {
+    // A drain that runs on would make the count wrong.
+    if (observed.drains.some((drain) => drain.queue === name)) return [{ _tag: "StopDrain", queue: name }]
     const count = lastCount(state, given.at)
     if (count === undefined) return [{ _tag: "ReadQueue", queue: name }]
     const { messages } = count
@@ -95,7 +107,7 @@ const emptySteps = (
   }
   const countAt = nextCountAt(state, quietSince)
   return [
-    ...(drain !== undefined ? [] : [{ _tag: "DrainQueue", queue: name, to } as const]),
+    ...drainSteps(observed, queue),
     countAt <= now ? { _tag: "ReadQueue", queue: name } : { _tag: "RequeueAt", at: countAt }
   ]
 }

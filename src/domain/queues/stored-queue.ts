@@ -35,8 +35,8 @@ const Content = Schema.fromJsonString(
         mode: Schema.Literals(["steal", "mirror"])
       })
     ]),
-    /** Whether other clusters send to it, so that it stays for a while after its session. */
-    isShared: Schema.optional(Schema.Boolean),
+    /** Milliseconds that it stays after its session, since other clusters may send to it. */
+    sharedMillis: Schema.optional(Schema.Number),
     /** The key on the copies of the session that has the queue. */
     sessionKey: Schema.optional(Schema.String),
     quietSince: Schema.optional(Schema.Number)
@@ -61,8 +61,8 @@ export interface StoredQueue extends Omit<RecordedQueue, "state"> {
   readonly url: string
   /** The key on the copies of the session that has the queue; `undefined` if they have none. */
   readonly sessionKey: string | undefined
-  /** Whether other clusters send to it; `undefined` stands for no. */
-  readonly isShared?: boolean | undefined
+  /** How long other clusters may send to it when its session is over, ms; `undefined` if none does. */
+  readonly sharedMillis?: number | undefined
 }
 
 /** The URL of a queue beside another queue: in the same account and region. */
@@ -83,15 +83,15 @@ const noted = (content: Content) => ({ annotations: { [annotation]: write(conten
 export const newQueueObject = (
   object: string,
   place: SplitPlace,
-  { isShared, name, owner, sessionKey, source }: Omit<StoredQueue, "object" | "place" | "quietSince" | "url">
+  { sharedMillis, name, owner, sessionKey, source }: Omit<StoredQueue, "object" | "place" | "quietSince" | "url">
 ) => ({
   apiVersion: apiVersionOf(mirrordClusterExternalResources),
   kind: mirrordClusterExternalResources.kind,
-  metadata: { name: object, labels: ownerLabel, ...noted({ place, source, owner, sessionKey, isShared }) },
+  metadata: { name: object, labels: ownerLabel, ...noted({ place, source, owner, sessionKey, sharedMillis }) },
   spec: { sqsQueue: { nameOrUrl: queueBeside(source.url, name) } }
 })
 
 /** A merge patch by which a queue is quiet. `quietSince`: epoch ms. */
-export const quietQueue = ({ isShared, owner, place, sessionKey, source }: StoredQueue, quietSince: number) => ({
-  metadata: noted({ place, source, owner, sessionKey, isShared, quietSince })
+export const quietQueue = ({ sharedMillis, owner, place, sessionKey, source }: StoredQueue, quietSince: number) => ({
+  metadata: noted({ place, source, owner, sessionKey, sharedMillis, quietSince })
 })

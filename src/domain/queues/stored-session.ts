@@ -21,6 +21,7 @@ import { ownerLabel } from "../sessions/names.ts"
 import type { VariableUpdates } from "./environment-updates.ts"
 import type { FilterText } from "./message-filter.ts"
 import type { GivenQueue, SessionPhase, WantedSession } from "./observed-split.ts"
+import { sharedMillis } from "./shared-queue.ts"
 import type { NewStatus, SessionResource } from "./split-action.ts"
 import { placeOf, referenceOf, type SplitPlace } from "./split-place.ts"
 import { queueBeside } from "./stored-queue.ts"
@@ -29,7 +30,7 @@ import type { WantedSplit } from "./wanted-split.ts"
 const annotations = {
   /** When the session started, in epoch ms: its parent's time where it has a parent. */
   startedAt: "operator.metalbear.co/split-started-at",
-  /** Whether other clusters send to the session's queues here. */
+  /** Milliseconds after the session for which other clusters may send to its queues here. */
   shared: "operator.metalbear.co/split-shared",
   /** The queues that another cluster has made. */
   given: "operator.metalbear.co/split-given-queues"
@@ -63,8 +64,8 @@ export interface StoredSession {
   readonly session: string
   readonly owner: SessionOwner
   readonly sessionKey: string | undefined
-  /** Whether other clusters send to the session's queues that this cluster makes. */
-  readonly isShared: boolean
+  /** How long other clusters may send to the session's queues here when it is over, ms; `undefined` if none does. */
+  readonly sharedMillis: number | undefined
   /** As the user wrote them, by the ids that the user wrote. */
   readonly filters: WantedSplit["filters"]
   readonly modes: WantedSplit["modes"]
@@ -135,6 +136,9 @@ const wishesOf = ({ queues: all }: MirrordClusterSplitSession["spec"]): Wishes =
   }
 }
 
+const sharedIn = ({ annotations: notes }: ObjectMeta): number | undefined =>
+  Number(notes?.[annotations.shared]) || undefined
+
 /** When a session started, epoch ms. */
 const startOf = ({ annotations: notes, creationTimestamp }: ObjectMeta): number =>
   Number(notes?.[annotations.startedAt] ?? timeOf(creationTimestamp) ?? 0)
@@ -151,7 +155,7 @@ export const storedSession = ({ metadata, spec, status }: MirrordClusterSplitSes
     session: metadata.ownerReferences?.[0]?.name ?? "",
     owner: spec.owner,
     sessionKey: spec.sessionKey ?? undefined,
-    isShared: metadata.annotations?.[annotations.shared] === "true",
+    sharedMillis: sharedIn(metadata),
     ...wishesOf(spec),
     wanted: {
       id,
@@ -208,7 +212,7 @@ export const newSessionObject = ({ container, name, owner, place, session, start
       labels: ownerLabel,
       annotations: {
         [annotations.startedAt]: String(startedAt),
-        ...(wanted.isShared && { [annotations.shared]: "true" }),
+        ...(wanted.isShared && { [annotations.shared]: String(sharedMillis(metadata)) }),
         ...(given !== undefined && { [annotations.given]: writeGiven(given) })
       },
       ownerReferences: [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? "", controller: true }]

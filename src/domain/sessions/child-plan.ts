@@ -11,8 +11,8 @@ import { readyCondition, type MirrordClusterSession } from "../resources/mirrord
 import { isBeingDeleted, timeOf, type Precondition, preconditionOf } from "../resources/object-meta.ts"
 import type { SessionFailure } from "../resources/session-failure.ts"
 import { silentReason, startingReason } from "./child-observation.ts"
-import { graceAfterStart, leaderGrace, type SocketPresence } from "./liveness.ts"
-import { childAnnotations } from "./names.ts"
+import { graceAfterStart, type SocketPresence } from "./liveness.ts"
+import { childTimes, lonelyMillis, memberPatience } from "./lonely-child.ts"
 import { podlessEnd, type PodlessTime } from "./podless.ts"
 import { comesFirst, firstUnmet, met, type Requirement } from "./requirement.ts"
 import { endByAge } from "./session-age.ts"
@@ -111,12 +111,6 @@ export type ChildAction<P> =
     }
   | { readonly _tag: "RequeueAt"; readonly at: number }
 
-/**
- * Milliseconds that a member waits beyond the TTL, so that the primary, which counts heartbeats, ends the session
- * first.
- */
-const memberPatience = 15_000
-
 const firstRetry = 15_000
 const maxRetry = 300_000
 
@@ -136,11 +130,6 @@ const retryAt = ({ at, failures }: FailedAttempt): number =>
 const fromParent = ({ spec }: MirrordClusterSession): boolean =>
   (spec.multiClusterParentName ?? undefined) !== undefined
 
-const seconds = (child: MirrordClusterSession, annotation: string, fallback: number): number => {
-  const text = child.metadata.annotations?.[annotation]
-  return text !== undefined && /^[1-9][0-9]{0,8}$/u.test(text) ? Number(text) : fallback
-}
-
 /** When a child ends for want of a socket, and the sentence that says so; `undefined` while a socket is open. */
 const ending = <P>(observed: ObservedChild<P>, child: MirrordClusterSession) => {
   const { createdSeenAt, sockets, operatorSince, defaults } = observed
@@ -155,15 +144,10 @@ const ending = <P>(observed: ObservedChild<P>, child: MirrordClusterSession) => 
     observed.heartbeatSeenAt ?? timeOf(child.status?.connectedTimestamp) ?? 0,
     sockets.lastClosedAt ?? 0
   )
-  const ttl = seconds(child, childAnnotations.sessionTtlSecs, defaults.sessionTtlSecs) * 1000 + memberPatience
-  if (lastSeen === 0) {
-    const timeout = seconds(child, childAnnotations.remoteSessionTimeoutSecs, defaults.remoteSessionTimeoutSecs) * 1000
-    // The parent may outlive its client by the TTL, and longer after a change of leaders. Ending the child earlier
-    // would only make the parent create it again.
-    const wait = Math.max(timeout, ttl + (isPart ? leaderGrace : 0))
-    return { at: started + wait, why: `No client connected within ${wait / 1000} s.` }
-  }
-  return { at: Math.max(started, lastSeen) + ttl, why: `No client was connected for ${ttl / 1000} s.` }
+  const { first, further } = lonelyMillis(childTimes(child.metadata, defaults), isPart)
+  return lastSeen === 0
+    ? { at: started + first, why: `No client connected within ${first / 1000} s.` }
+    : { at: Math.max(started, lastSeen) + further, why: `No client was connected for ${further / 1000} s.` }
 }
 
 /** The end by age of a session that has no parent; a child ends with its parent. */

@@ -94,17 +94,20 @@ export const splitFleet = Effect.fnUntraced(function* ({
     ["a", routed(home, away)],
     ["b", isElsewhere ? routed(away, home, allows) : home.port()]
   ])
-  const { certificate, world } = yield* startWorld(settings ?? {}, {
-    splitting: (cluster) =>
-      splitting.includes(cluster)
-        ? {
-            settings: { lingerSeconds: 60, isolatesPods: false, waitsForPods: true },
-            queues: ports.get(cluster) ?? home.port(() => false),
-            jq,
-            endpoint: undefined
-          }
-        : undefined
-  })
+  const { certificate, world } = yield* startWorld(
+    { remoteSessionTimeoutSecs: 120, ...settings },
+    {
+      splitting: (cluster) =>
+        splitting.includes(cluster)
+          ? {
+              settings: { lingerSeconds: 60, isolatesPods: false, waitsForPods: true },
+              queues: ports.get(cluster) ?? home.port(() => false),
+              jq,
+              endpoint: undefined
+            }
+          : undefined
+    }
+  )
   const clock = yield* Clock.Clock
   for (const name of ["shop", "kube-system"]) world.primary.api.write(namespaces, name, {})
   const clusterOf = Effect.fnUntraced(function* (name: string, sqs: MemoryQueues) {
