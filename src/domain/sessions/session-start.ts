@@ -177,7 +177,25 @@ const phaseOf = (situation: Situation, defaultReady: boolean): SessionPhase => {
   return defaultReady && complete ? "Ready" : "Pending"
 }
 
-const startsAgain = "it was ready before and is being started again"
+/**
+ * The split for a new child; `undefined` if there is none. `Later`: the other clusters split by the queues of the
+ * default one, which are not made yet. A second queue of the session would have no reader.
+ */
+const splitOf = (situation: Situation, cluster: ClusterName): ChildSplit | "Later" | undefined => {
+  const { defaultCluster, splitWish: wish } = situation.parent
+  if (wish === undefined) return undefined
+  if (cluster === defaultCluster) return { wish, given: undefined }
+  const given = madeQueuesOf(situation)
+  return given === undefined ? "Later" : { wish, given }
+}
+
+/** Why a cluster has no child now, in a session that runs; `undefined` for one that has just come to it. */
+const whyStarting = ({ cluster, need }: ClusterAssessment, wasReady: boolean, situation: Situation) => {
+  const { defaultCluster = "none" } = situation.parent
+  if (need === "Create" && splitOf(situation, cluster) === "Later")
+    return `it waits for the default cluster ${defaultCluster}, which has made the queues of the session`
+  return wasReady ? "it was ready before and is being started again" : undefined
+}
 
 /** The error that the status gives for a cluster that is not ready; `undefined` while the cluster is waited for. */
 const errorOf = (
@@ -188,7 +206,10 @@ const errorOf = (
 ): string | undefined => {
   const isDefault = part.cluster === situation.parent.defaultCluster
   const isStarting = part.verdict._tag === "Starting"
-  if (phase === "Ready" && !isDefault && recorded.wasReady && isStarting) return startsAgain
+  if (phase === "Ready" && !isDefault && isStarting) {
+    const why = whyStarting(part, recorded.wasReady, situation)
+    if (why !== undefined) return why
+  }
   const failure = isDefault || phase === "Ready" ? failureOf(part)[0]?.failure.message : undefined
   const error = failure ?? (isDefault ? undefined : leftOutReason(part, situation))
   if (phase !== "Ready") return error
@@ -278,18 +299,6 @@ const settingsOf = ({ settings }: ObservedSession, { splitWish }: ParentView): S
   splitWish === undefined
     ? settings
     : { ...settings, remoteSessionTimeoutSecs: Math.max(splitStartSecs, settings.remoteSessionTimeoutSecs) }
-
-/**
- * The split for a new child; `undefined` if there is none. `Later`: the other clusters split by the queues of the
- * default one, which are not made yet. A second queue of the session would have no reader.
- */
-const splitOf = (situation: Situation, cluster: ClusterName): ChildSplit | "Later" | undefined => {
-  const { defaultCluster, splitWish: wish } = situation.parent
-  if (wish === undefined) return undefined
-  if (cluster === defaultCluster) return { wish, given: undefined }
-  const given = madeQueuesOf(situation)
-  return given === undefined ? "Later" : { wish, given }
-}
 
 /** Creates a child that is missing, or deletes one that is of no use. */
 const childSteps = (

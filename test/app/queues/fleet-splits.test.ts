@@ -2,6 +2,7 @@
 
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import { asObjects, at } from "../../../src/domain/json.ts"
 import { splitSessions } from "../../../src/domain/queues/stored-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { it } from "../../support/effect-it.ts"
@@ -26,6 +27,13 @@ const sendAll = Effect.fnUntraced(function* ({ a, b }: SplitFleet, start: string
   for (const one of [a, b]) for (const to of ["ann", "bob"]) yield* sendTo(one, `${start} ${one.name} ${to}`, to)
   yield* passMinutes(1)
 })
+
+/** How the session stands, as `mirrord operator status` says it. */
+const phaseOf = ({ world: { primary } }: SplitFleet) =>
+  Effect.map(primary.operator?.describe ?? Effect.die("no operator"), (object) => {
+    const [session] = asObjects(at(object, "status", "multi_cluster_sessions"))
+    return `${String(session?.["phase"])}: ${String(session?.["reason"])}`
+  })
 
 const allRead = (start: string): ReadonlyArray<string> => [
   `${start} a ann: ann`,
@@ -190,6 +198,22 @@ describe("a session over clusters", () => {
     yield* leave
     yield* passMinutes(10)
     assert.deepStrictEqual(leftIn(fleet), [])
+  })
+
+  it.effect("says that a cluster waits for its default while that is away, and ends when it stays away", function* () {
+    const fleet = yield* splitFleet(otherNames)
+    fleet.b.member.api.setReachable(false)
+    yield* passMinutes(1)
+    const { ended } = yield* begun(fleet)
+    fleet.a.member.api.setReachable(false)
+    yield* passMinutes(0.5)
+    fleet.b.member.api.setReachable(true)
+    yield* passMinutes(1)
+    assert.match(yield* phaseOf(fleet), /^Ready, .*without b: it waits for the default cluster a,/u)
+    assert.isUndefined(ended())
+    yield* passMinutes(2)
+    assert.isDefined(ended())
+    assert.match(yield* phaseOf(fleet), /cluster a: it was away for 180 s/u)
   })
 
   it.effect("ends in the other clusters when its default is lost for good", function* () {

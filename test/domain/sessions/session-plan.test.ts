@@ -3,7 +3,7 @@ import { connectVerdict } from "../../../src/domain/sessions/connect-verdict.ts"
 import { ownerLabel, splitAnnotations } from "../../../src/domain/sessions/names.ts"
 import { leftOutWarnings, recordedFailure } from "../../../src/domain/sessions/parent-view.ts"
 import { failedRetention } from "../../../src/domain/sessions/session-plan.ts"
-import { memberGrace } from "../../../src/domain/sessions/session-start.ts"
+import { memberGrace, splitStartSecs } from "../../../src/domain/sessions/session-start.ts"
 import { a, b, c, SessionWorld } from "./session-world.ts"
 
 const tags = (world: SessionWorld) => world.plan().map((action) => action._tag)
@@ -116,6 +116,28 @@ describe("plan: a session that splits queues", () => {
     expect([world.phase(), world.entry(b)["error"]]).toEqual(["Ready", "it has no queue of this id"])
     world.fail(a, { reason: "QueuesNotSplit", message: "the queue is gone" })
     expect(recordedFailure(view(world))).toMatchObject({ reason: "QueuesNotSplit" })
+  })
+
+  it.each([true, false])("keeps a new cluster waiting for a default that is away, and says so; back: %s", (isBack) => {
+    const world = splitting()
+    world.child(a).madeQueues = "queues"
+    for (const name of [a, b]) world.makeReady(name)
+    world.parent = { ...world.parent, metadata: { ...world.metadata(), labels: ownerLabel } }
+    Object.assign(world.member(a), { reachable: false, silentSince: world.now })
+    world.join(c)
+    world.settle()
+    expect(leftOutWarnings(view(world)).join()).toMatch(/cluster cluster-c takes no part .* waits for the default/u)
+    if (isBack) {
+      Object.assign(world.member(a), { reachable: true, silentSince: undefined })
+      world.settle()
+      expect(notesOf(world, c)).toMatchObject({ [splitAnnotations.given]: "queues" })
+      world.makeReady(c)
+      expect(leftOutWarnings(view(world))).toEqual([])
+    } else {
+      world.now += Math.max(splitStartSecs, world.settings.remoteSessionTimeoutSecs) * 1_000
+      world.settle()
+      expect(recordedFailure(view(world))).toMatchObject({ reason: "DefaultLost" })
+    }
   })
 })
 
