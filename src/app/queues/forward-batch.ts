@@ -1,14 +1,14 @@
 /**
- * Forwards the messages of one receive: sends each to its queues, then deletes what was sent. Never the other way
- * round, because a crash in between would lose messages.
+ * Forwards the messages of a few receives together: sends each to its queues, then deletes what was sent. Never the
+ * other way round, because a crash in between would lose messages.
  *
  * Not here: receiving (forwarder.ts), and repetitions (move-messages.ts).
  */
 
-import { Effect } from "effect"
+import { Array as Arr, Effect } from "effect"
 import { groupOf, orderedRounds } from "../../domain/queues/ordered-rounds.ts"
 import type { ReceivedMessage } from "../../domain/queues/queue-message.ts"
-import { deletableMessages, type QueuedSend, queuedSends } from "../../domain/queues/send-batches.ts"
+import { deletableMessages, maxEntries, type QueuedSend, queuedSends } from "../../domain/queues/send-batches.ts"
 import type { JqPrograms } from "../../ports/jq-programs.ts"
 import type { MessageQueues, QueueError } from "../../ports/message-queues.ts"
 import { matchBatch, type MatchOptions } from "./match-batch.ts"
@@ -102,9 +102,10 @@ const sendRound = Effect.fnUntraced(function* (
   const copied = sendsBy(({ copies, message }) => copies.filter((outlet) => !lost.has(copyKey(outlet, message))))
   const sent = new Set<QueuedSend>()
   yield* Effect.forEach(
-    [...taken, ...copied],
-    ({ outlet, sends }) =>
-      Effect.map(sendAll(queues, outlet, sends, until), (some) => some.forEach((send) => sent.add(send))),
+    [...taken, ...copied].flatMap(({ outlet, sends }) =>
+      Arr.chunksOf(sends, maxEntries).map((some) => sendAll(queues, outlet, some, until))
+    ),
+    Effect.map((some) => some.forEach((send) => sent.add(send))),
     { concurrency: "unbounded", discard: true }
   )
   const sends = taken.flatMap((to) => to.sends)

@@ -2,12 +2,12 @@
  * Reads one queue and forwards each message to the session that wants it, or to the main queue of the workload. There
  * is one forwarder for each queue, however many sessions and workloads use it: two would take each other's messages.
  *
- * Not here: one batch (forward-batch.ts), and what sessions leave behind (drain-session.ts).
+ * Not here: what becomes of the messages (forward-batch.ts), and what sessions leave behind (drain-session.ts).
  */
 
 import { Clock, Deferred, Effect, FiberSet, Result, type Scope } from "effect"
 import type { DestinationQueue } from "../../domain/queues/forwarded-message.ts"
-import { isReceived } from "../../domain/queues/queue-message.ts"
+import { type GivenMessage, isReceived } from "../../domain/queues/queue-message.ts"
 import { visibilitySeconds } from "../../domain/queues/shared-queue.ts"
 import { JqPrograms } from "../../ports/jq-programs.ts"
 import { MessageQueues, type QueueError } from "../../ports/message-queues.ts"
@@ -32,8 +32,10 @@ const batchLimit = 10
 const pollSeconds = 5
 /** How long the credentials may have no right, in ms: they are missing for a moment at times. */
 const maxDenial = 30_000
-/** Loops of one forwarder, at most. Each holds one batch in memory. */
-const maxLoops = 8
+/** Loops of one forwarder, at most. Each holds the messages of `1 + maxFurther` receives in memory. */
+const maxLoops = 2
+/** Receives after a full one, at most. Their messages go on with its own, in fuller batches and so by fewer calls. */
+const maxFurther = 4
 
 /** News for the owner of a forwarder. */
 export type ForwarderReport =
@@ -135,12 +137,12 @@ const endDenied = (state: State, { main, sessions }: SplitTable): void => {
   }
 }
 
-/** Forwards what one receive gave, with the table of this moment. */
+/** Forwards what was received, with the table of this moment. True if the queues took it well. */
 const forwardReceived = Effect.fnUntraced(function* (
   state: State,
   messages: ForwardedBatch["messages"],
   until: number
-): Effect.fn.Return<void> {
+): Effect.fn.Return<boolean> {
   const { backOff, inFlight, table } = state
   const batch: InFlight = { table, ended: Deferred.makeUnsafe() }
   inFlight.add(batch)
@@ -153,43 +155,72 @@ const forwardReceived = Effect.fnUntraced(function* (
   if (Result.isFailure(result)) {
     const error = result.failure
     if (error.reason === "Denied" || error.reason === "NoQueue") fail(state, error)
-    return yield* backOff.failed(error)
+    yield* backOff.failed(error)
+    return false
   }
   endDenied(state, table)
   const now = state.elapsed()
   const isHeldUp = [table.main, ...table.sessions.map(({ outlet }) => outlet)].some((to) => to.backOff.wait(now) > 0)
   // Without this pause, messages that cannot go on would be received as fast as possible until none is left visible.
-  if (messages.length > 0 && result.success.length === 0 && isHeldUp) return yield* backOff.failed(undefined)
-  backOff.succeeded()
+  const isStuck = messages.length > 0 && result.success.length === 0 && isHeldUp
+  if (isStuck) yield* backOff.failed(undefined)
+  return !isStuck
 })
 
-/** One receive and what follows from it. True if it was full, so that there may be more. */
-const cycle = Effect.fnUntraced(function* (state: State, more: Effect.Effect<unknown>): Effect.fn.Return<boolean> {
-  const { backOff, elapsed, queues, source } = state
+/**
+ * Waits for messages, and receives as often as `further` says if there were as many as one receive gives. Only the
+ * first receive waits, so that no message waits for others.
+ */
+const receiveSome = Effect.fnUntraced(function* (
+  { queues, source: { url } }: State,
+  more: Effect.Effect<unknown>,
+  further: number
+): Effect.fn.Return<ReadonlyArray<Result.Result<ReadonlyArray<GivenMessage>, QueueError>>> {
+  const receive = (waitSeconds: number) =>
+    Effect.result(queues.receive({ url, max: batchLimit, waitSeconds, visibilitySeconds }))
+  const first = yield* receive(pollSeconds)
+  if (Result.isFailure(first) || first.success.length < batchLimit) return [first]
+  yield* more
+  const others = Array.from({ length: further }, () => receive(0))
+  return [first, ...(yield* Effect.all(others, { concurrency: "unbounded" }))]
+})
+
+/**
+ * Receives and forwards. `further`: receives after a full one. Gives how many the next turn may make: twice as many
+ * while each gives something; `undefined` if there may be no more messages, or if something failed.
+ */
+const turn = Effect.fnUntraced(function* (
+  state: State,
+  more: Effect.Effect<unknown>,
+  further: number
+): Effect.fn.Return<number | undefined> {
+  const { backOff, elapsed } = state
   const pause = backOff.wait(elapsed())
   if (pause > 0) yield* Effect.sleep(pause)
-  if (state.isStopping) return false
+  if (state.isStopping) return undefined
   const askedAt = elapsed()
-  const received = yield* Effect.result(
-    queues.receive({ url: source.url, max: batchLimit, waitSeconds: pollSeconds, visibilitySeconds })
-  )
-  if (Result.isFailure(received)) {
-    yield* backOff.failed(received.failure)
-    if (received.failure.reason === "NoQueue" || backOff.deniedFor > maxDenial) fail(state, received.failure)
-    return false
+  const received = yield* receiveSome(state, more, further)
+  const given = received.flatMap((one) => (Result.isSuccess(one) ? [one.success] : []))
+  const failure = received.find(Result.isFailure)?.failure
+  if (failure !== undefined) {
+    yield* backOff.failed(failure)
+    if (failure.reason === "NoQueue" || backOff.deniedFor > maxDenial) fail(state, failure)
   }
-  const isFull = received.success.length === batchLimit
-  if (isFull) yield* more
-  yield* forwardReceived(state, received.success.filter(isReceived), sendUntil(askedAt))
-  return isFull
+  const isWell =
+    given.length === 0 || (yield* forwardReceived(state, given.flat().filter(isReceived), sendUntil(askedAt)))
+  if (failure !== undefined || !isWell) return undefined
+  backOff.succeeded()
+  if (received.length === 1) return undefined
+  return given.every(({ length }) => length > 0) ? Math.min(2 * further, maxFurther) : 1
 })
 
 /** Receives until the forwarder stops, or until this loop is not needed beside another. */
 const loop = (state: State, more: Effect.Effect<unknown>): Effect.Effect<void> => {
   const run = Effect.gen(function* () {
+    let further: number | undefined
     while (!state.isStopping) {
-      const isFull = yield* cycle(state, more)
-      if (!isFull && state.loops > 1) break
+      further = yield* turn(state, more, further ?? 1)
+      if (further === undefined && state.loops > 1) break
     }
     state.loops--
   })

@@ -1,11 +1,11 @@
 /**
- * Finds the sessions that want the messages of one batch. Each program of jq runs once for the whole batch, however
- * many sessions have it.
+ * Finds the sessions that want the messages of one batch. Each program of jq reads a message once, however many
+ * sessions have it.
  *
  * Not here: the rules of filters (domain/queues/message-filter.ts).
  */
 
-import { Effect } from "effect"
+import { Array as Arr, Effect } from "effect"
 import { chooseSessions, type Choice } from "../../domain/queues/chosen-session.ts"
 import { jqInput, verdict } from "../../domain/queues/jq-program.ts"
 import { attributeTexts, passesPatterns, wantsMessage } from "../../domain/queues/message-filter.ts"
@@ -28,7 +28,9 @@ export interface MatchOptions {
     | undefined
 }
 
-/** Bounds of what others are asked for a batch, in ms. The port of jq has a tighter one of its own. */
+/** Messages that a program reads in one run, at most. Programs of other sessions wait meanwhile. */
+const readAtOnce = 10
+/** Bounds of what others are asked, in ms: of one run, and for one message. The port of jq has a tighter one. */
 const verdictLimit = 5_000
 const metadataLimit = 1_000
 
@@ -53,11 +55,13 @@ const ask = Effect.fnUntraced(function* (
     (message) => Effect.map(metadata(message), (found) => jqInput(message, found)),
     { concurrency: "unbounded" }
   )
-  return yield* jq.run({ program, inputs, limit: jqLimit }).pipe(
-    Effect.timeoutOrElse({
+  const run = (some: ReadonlyArray<unknown>) =>
+    Effect.timeoutOrElse(jq.run({ program, inputs: some, limit: jqLimit }), {
       duration: verdictLimit,
       orElse: () => Effect.fail(new JqFailed({ reason: "TooSlow", detail: `it took longer than ${verdictLimit} ms` }))
-    }),
+    })
+  return yield* Effect.forEach(Arr.chunksOf(inputs, readAtOnce), run).pipe(
+    Effect.map((runs) => runs.flat()),
     Effect.map((outputs): Said => new Map(messages.map((message, at) => [message, verdict(outputs[at] ?? [])]))),
     Effect.catch((error) => Effect.succeed<Said>(error))
   )

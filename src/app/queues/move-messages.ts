@@ -4,9 +4,9 @@
  * Not here: which messages, and where they go (forward-batch.ts, drain-session.ts).
  */
 
-import { Clock, Effect, Random, Result } from "effect"
+import { Array as Arr, Clock, Effect, Random, Result } from "effect"
 import type { ReceivedMessage } from "../../domain/queues/queue-message.ts"
-import { afterBatch, batchSize, nextBatch, type QueuedSend } from "../../domain/queues/send-batches.ts"
+import { afterBatch, batchSize, maxEntries, nextBatch, type QueuedSend } from "../../domain/queues/send-batches.ts"
 import { visibilitySeconds } from "../../domain/queues/shared-queue.ts"
 import { type BatchAnswer, callLimit, type MessageQueues, QueueError } from "../../ports/message-queues.ts"
 import { elapsedOf } from "../kernel/term.ts"
@@ -78,11 +78,7 @@ export const sendAll = Effect.fnUntraced(function* (
   return sent
 })
 
-/**
- * Deletes messages that have gone elsewhere. Those that cannot be deleted come again, and so do all if it fails, which
- * is when the last try failed or no other can succeed.
- */
-export const deleteAll = Effect.fnUntraced(function* (
+const deleteBatch = Effect.fnUntraced(function* (
   queues: MessageQueues["Service"],
   url: string,
   messages: ReadonlyArray<ReceivedMessage>
@@ -97,4 +93,21 @@ export const deleteAll = Effect.fnUntraced(function* (
     if (left.length === 0 || tries === deleteTries) return
     yield* Effect.sleep(deletePause * 2 ** tries * (yield* Random.nextBetween(0.5, 1)))
   }
+})
+
+/**
+ * Deletes messages that have gone elsewhere. Those that cannot be deleted come again, and so do all of a batch if it
+ * fails, which is when its last try failed or no other can succeed.
+ */
+export const deleteAll = Effect.fnUntraced(function* (
+  queues: MessageQueues["Service"],
+  url: string,
+  messages: ReadonlyArray<ReceivedMessage>
+): Effect.fn.Return<void, QueueError> {
+  const results = yield* Effect.forEach(
+    Arr.chunksOf(messages, maxEntries),
+    (some) => Effect.result(deleteBatch(queues, url, some)),
+    { concurrency: "unbounded" }
+  )
+  for (const result of results) yield* Effect.fromResult(result)
 })

@@ -1,6 +1,6 @@
 /**
- * The order in which the messages of one receive are forwarded. A message of a FIFO queue goes after those before it in
- * its group, whatever queues they go to: a message that fails may go to another queue when it comes again.
+ * The order in which received messages are forwarded. A message of a FIFO queue goes after those before it in its
+ * group, whatever queues they go to: a message that fails may go to another queue when it comes again.
  *
  * Not here: what is sent together (send-batches.ts).
  */

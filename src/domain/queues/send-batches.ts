@@ -1,5 +1,5 @@
 /**
- * Puts the messages of one receive into batches, and says which of them may be deleted.
+ * Puts received messages into batches, and says which of them may be deleted.
  *
  * For each queue: {@link nextBatch} until nothing is left, each followed by {@link afterBatch}. Then
  * {@link deletableMessages}, once for all queues.
@@ -21,8 +21,8 @@ export interface QueuedSend {
   readonly group: string | undefined
 }
 
-/** Entries of one batch, at most (AWS, SendMessageBatch). */
-const maxEntries = 10
+/** Entries of one batch, at most (AWS, SendMessageBatch and DeleteMessageBatch). */
+export const maxEntries = 10
 /** Bytes of one batch that every queue takes. A queue that takes larger messages takes a batch as large as one. */
 const safeBatchSize = 262_144
 

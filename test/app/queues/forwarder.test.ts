@@ -31,7 +31,7 @@ const storyOfFaults = fc.record({
     latency: fc.constantFrom(1, 50, 700)
   }),
   messages: fc.array(fc.record({ to: fc.subarray(["ann", "bob", "cyd"]), group: fc.constantFrom("g", "h", "i") }), {
-    maxLength: 60
+    maxLength: 120
   }),
   crashes: fc.array(fc.integer({ min: 1, max: 40_000 }), { maxLength: 2 })
 })
@@ -334,6 +334,26 @@ describe("a queue or a session that fails", () => {
     expect([world.in(world.orders).length, world.in(world.main).length]).toEqual([0, 1_000])
   })
 
+  it.effect("is asked with pauses while it throttles calls that come soon after others", function* () {
+    const world = new SplitWorld()
+    for (let i = 0; i < 1_000; i++) world.put(`m${i}`)
+    let [calls, last] = [0, -50]
+    world.refuse = ({ at, operation }) => {
+      if (operation !== "ReceiveMessage") return undefined
+      const isSoon = at - last < 50
+      ;[calls, last] = [calls + 1, at]
+      return isSoon ? "Throttled" : undefined
+    }
+    const { forwarder } = yield* world.start()
+    yield* world.pass(again)
+    expect(calls).toBeLessThan(100)
+    expect(world.in(world.main).length).toBeGreaterThan(10)
+    expect(forwarder.problems()).toMatchObject([{ reason: "Throttled", queue: world.orders }])
+    world.refuse = () => undefined
+    yield* world.pass(again)
+    expect([world.in(world.main).length, forwarder.problems()]).toEqual([1_000, []])
+  })
+
   it.effect.each([
     ["endless", 6_000],
     ["late", 1_000]
@@ -348,6 +368,15 @@ describe("a queue or a session that fails", () => {
     yield* world.pass(1_000)
     expect(world.in(world.main)).toEqual(["m2", "m3"])
     expect(world.reports).toMatchObject([{ _tag: "SessionEnded", session: ann.id, end: "FilterFailed" }])
+  })
+
+  it.effect("may take the time of its filter for each message, also if many come at once", function* () {
+    const world = new SplitWorld()
+    const ann = world.session("ann", { program: "slow" })
+    for (let i = 0; i < 100; i++) world.put(`slow ${i}`)
+    yield* world.start(ann)
+    yield* world.pass(again)
+    expect([world.in(ann.queue).length, world.reports]).toEqual([100, []])
   })
 
   it.effect("gets no message of which the object's metadata does not come, and holds up none", function* () {
@@ -418,24 +447,39 @@ describe("the messages of a split", () => {
     expect([world.in(world.orders), forwarder.problems()]).toEqual([["bad"], []])
   })
 
-  it.effect("are received by more loops while there are many, and by one when there are none", function* () {
+  it.effect("are taken many at once while there are many, and by a poll at a time if there are few", function* () {
     const world = new SplitWorld()
     world.sqs.faults.latency = 50
-    const { forwarder } = yield* world.start()
+    const ann = world.session("ann")
+    const { forwarder } = yield* world.start(ann)
     const receives = () => world.entries("ReceiveMessage", world.orders).length
-    for (let i = 0; i < 800; i++) world.put(`m${i}`)
-    yield* world.pass(6_000)
-    expect(world.in(world.main)).toHaveLength(800)
+    for (let i = 0; i < 800; i++) world.put(`m${i}`, { to: i % 10 === 0 ? "ann" : "" })
+    yield* world.pass(5_000)
+    expect([world.in(world.main).length, world.in(ann.queue).length]).toEqual([720, 80])
+    const counts = forwarder.counts()
+    expect(counts).toMatchObject({ received: 800, unmatched: 720, forwardedToMain: 720, throttles: 0 })
+    expect(counts.calls).toBe(world.sqs.calls.filter(({ entry }) => entry === undefined).length)
+    // Loops that receive, send and delete without a look at the messages need 240.
+    expect(counts.calls).toBeLessThan(1.15 * 240)
     yield* world.pass(10_000)
     const before = receives()
-    yield* world.pass(50_000)
-    expect(receives() - before).toBeLessThanOrEqual(10)
+    for (let i = 0; i < 5; i++) {
+      world.put(`late${i}`)
+      yield* world.pass(10_000)
+    }
+    expect(receives() - before).toBeLessThanOrEqual(15)
     const times = world.entries("ReceiveMessage", world.orders).map(({ at }) => at)
-    // Each loop begins one receive at most within this time.
-    expect(Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 300).length))).toBe(8)
-    const counts = forwarder.counts()
-    expect(counts).toMatchObject({ received: 800, unmatched: 800, forwardedToMain: 800, throttles: 0 })
-    expect(counts.calls).toBe(world.sqs.calls.filter(({ entry }) => entry === undefined).length)
+    // Each of two loops begins a poll, and four receives after it, at most within this time.
+    expect(Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 300).length))).toBe(10)
+  })
+
+  it.effect("are looked for once more at a time while this finds none, as where a group waits", function* () {
+    const world = new SplitWorld(true)
+    for (let i = 0; i < 100; i++) world.put(`g-${i}`)
+    yield* world.start()
+    yield* world.pass(4_000)
+    expect(world.in(world.main)).toEqual(world.bodies)
+    expect(world.entries("ReceiveMessage", world.orders).length).toBeLessThan(30)
   })
 
   it.effect("reach sessions that mirror as copies, whose failures cost the workload nothing", function* () {

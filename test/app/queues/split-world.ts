@@ -16,9 +16,11 @@ export const jq: JqPrograms["Service"] = {
   check: () => Effect.void,
   run: ({ inputs, program }) => {
     if (program === "endless") return Effect.never
+    const answers = Effect.succeed(inputs.map((input) => ["no verdict", JSON.stringify(input).includes(program), true]))
+    if (program === "slow") return Effect.delay(answers, 400 * inputs.length)
     if (program === "late")
       return Effect.fail(new JqFailed({ reason: "TooSlow", detail: "it took longer than 200 ms" }))
-    return Effect.succeed(inputs.map((input) => ["no verdict", JSON.stringify(input).includes(program), true]))
+    return answers
   }
 }
 
