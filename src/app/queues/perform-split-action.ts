@@ -469,7 +469,8 @@ const performAtQueues = (ground: ActingGround, seen: SeenSplit, action: QueueAct
     case "DrainQueue":
       return drainQueue(ground, seen, action)
     case "StopDrain":
-      return known.drains.stop(action.queue)
+      // Its end is heard of.
+      return Effect.as(known.drains.stop(action.queue), Infinity)
     case "DeleteQueue":
       return deleteQueue(ground, seen, action)
     case "ForgetQueue":

@@ -39,7 +39,6 @@ export class RunningDrains {
 
   readonly start = ({ from, name, target, to }: Draining): Effect.Effect<void, never, MessageQueues> =>
     Effect.flatMap(MessageQueues, (queues) => {
-      if (this.#entries.has(name)) return Effect.void
       const entry: Entry = { to, isStopped: false }
       this.#entries.set(name, entry)
       const drain = drainSession({ mode: "steal", queue: from }, target, () => entry.isStopped).pipe(

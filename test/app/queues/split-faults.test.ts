@@ -1,6 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import type { QueueSplits } from "../../../src/app/queues/queue-splits.ts"
+import { endedSplit, splitPatches } from "../../../src/domain/queues/stored-split.ts"
 import { apiServices, deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { MirrordClusterSession } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordSplitConfigs } from "../../../src/domain/resources/queues/mirrord-split-config.ts"
@@ -43,6 +44,10 @@ const assertRestored = (cluster: SplitCluster): void => {
   assert.deepStrictEqual(leftOf(cluster), [])
   assert.deepStrictEqual(cluster.values("consumer"), ["orders", "orders"])
 }
+
+/** Turns of the controller since so many calls had been made. */
+const looksSince = ({ api }: SplitCluster, calls: number): number =>
+  api.calls.slice(calls).filter(({ plural, verb }) => verb === "get" && plural === "deployments").length
 
 const bodiesRead = (cluster: SplitCluster): number => new Set(cluster.read.map(({ body }) => body)).size
 
@@ -104,6 +109,39 @@ describe("a split whose parts are taken away", () => {
     assert.strictEqual(bodiesRead(cluster), 10)
     end(cluster)
     yield* pass("5 minutes")
+    assertRestored(cluster)
+  })
+
+  it.effect("waits for the name of a main queue, which SQS gives no other queue for a minute", function* () {
+    const cluster = clusterWith()
+    cluster.sqs.refuse = ({ at, operation, queue }) =>
+      operation === "CreateQueue" && queue.includes("-main-") && at < 30_000 ? "DeletedRecently" : undefined
+    const { splits } = yield* began(cluster)
+    const session = yield* start(cluster, splits, wanted("^ann$"))
+    yield* pass("50 seconds")
+    assert.strictEqual(stateOf(splits, session), "Met")
+  })
+
+  it.effect("gives what a session left to the original if main takes nothing, and all is to end", function* () {
+    const cluster = clusterWith()
+    yield* ready(cluster)
+    const [main = ""] = cluster.values("consumer")
+    cluster.programs.clear()
+    cluster.sqs.refuse = ({ operation, queue }) =>
+      operation === "SendMessageBatch" && queue === main ? "Unavailable" : undefined
+    put(cluster, "left", "ann", yield* Clock.currentTimeMillis)
+    yield* pass("1 second")
+    end(cluster)
+    yield* pass("1 minute")
+    const [calls, endedAt] = [cluster.api.calls.length, yield* Clock.currentTimeMillis]
+    for (const { metadata } of cluster.api.peekAll(splitPatches))
+      cluster.api.write(splitPatches, metadata.name, endedSplit)
+    yield* pass("10 minutes")
+    assert.deepStrictEqual(
+      cluster.read.map(({ at, body, by }) => [body, by, at < endedAt + 60_000]),
+      [["left", "pod", true]]
+    )
+    assert.isAtMost(looksSince(cluster, calls), 60)
     assertRestored(cluster)
   })
 
@@ -208,9 +246,6 @@ describe("a split whose parts are taken away", () => {
     yield* ready(cluster)
     const before = cluster.api.calls.length
     yield* pass("10 minutes")
-    const looks = cluster.api.calls
-      .slice(before)
-      .filter(({ plural, verb }) => verb === "get" && plural === "deployments")
-    assert.isAtMost(looks.length, 30)
+    assert.isAtMost(looksSince(cluster, before), 30)
   })
 })
