@@ -45,7 +45,7 @@ const sentences: Readonly<Record<string, string>> = {
     "each message is read once, by the session if it matches the filter, and else by its own cluster's workload",
   restored: "the client is gone, and the workloads read their own queues again: no webhook is left, and no patched pod",
   "messages-later": "all messages go to the workloads again",
-  "queues-deleted": "the temporary queues are deleted, and no message was read twice",
+  "main-queues-deleted": "the main queues are deleted, and no message was read twice",
   ready: "the playground is ready"
 }
 

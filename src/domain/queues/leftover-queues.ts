@@ -29,6 +29,9 @@ const isUsed = ({ record, sessions }: ObservedSplit, { owner, source }: Recorded
 export const leftovers = (observed: ObservedSplit): ReadonlyArray<RecordedQueue> =>
   observed.queues.filter((queue) => queue.quietSince !== undefined || !isUsed(observed, queue))
 
+const isSameTarget = (a: DrainTarget, b: DrainTarget): boolean =>
+  a._tag === "Main" ? b._tag === "Main" && a.name === b.name : b._tag === "Original"
+
 /** Messages go to the workload, by the queue that it reads now. */
 const targetOf = ({ queues, record, workload }: ObservedSplit, { source }: RecordedQueue): DrainTarget => {
   const mayBeRead = workload !== undefined && record?.endsNow !== true
@@ -37,13 +40,8 @@ const targetOf = ({ queues, record, workload }: ObservedSplit, { source }: Recor
   return main?.state._tag === "Present" ? { _tag: "Main", name: main.name } : { _tag: "Original", source }
 }
 
-const isSameTarget = (a: DrainTarget, b: DrainTarget): boolean =>
-  a._tag === "Main" ? b._tag === "Main" && a.name === b.name : b._tag === "Original"
-
-/** Has what is in a queue moved to where it is read now. */
-const drainSteps = (observed: ObservedSplit, queue: RecordedQueue): ReadonlyArray<SplitAction> => {
-  const { name } = queue
-  const to = targetOf(observed, queue)
+/** Has what is in a queue moved. */
+const drainSteps = (observed: ObservedSplit, { name }: RecordedQueue, to: DrainTarget): ReadonlyArray<SplitAction> => {
   const drain = observed.drains.find((one) => one.queue === name)
   if (drain === undefined) return [{ _tag: "DrainQueue", queue: name, to }]
   return isSameTarget(drain.to, to) ? [] : [{ _tag: "StopDrain", queue: name }]
@@ -52,20 +50,44 @@ const drainSteps = (observed: ObservedSplit, queue: RecordedQueue): ReadonlyArra
 /** Copies of messages are of no use to another reader. */
 const isCopies = ({ owner }: RecordedQueue): boolean => owner._tag === "Session" && owner.mode === "mirror"
 
+/** Until when other clusters may send to a queue of a session that is over, epoch ms; 0 if none does. */
+const sharedUntil = ({ heldUntil }: ObservedSplit, { owner }: RecordedQueue): number =>
+  owner._tag === "Session" ? (heldUntil.get(owner.session) ?? 0) : 0
+
 /**
- * Writes that a queue is quiet, once nothing can send to it and no pod reads it. While other clusters may still send to
- * it, the workload gets what is there.
+ * Whether the workload has all that a session left in a queue to which other clusters may still send. Counts begin when
+ * the split is idle, whose end waits for them.
  */
+export const isHandedBack = (observed: ObservedSplit, queue: RecordedQueue, now: number): boolean => {
+  const { record } = observed
+  const isShared = queue.quietSince === undefined && sharedUntil(observed, queue) > now
+  return isShared && (isCopies(queue) || (record?.phase === "Idle" && isEmpty(queue.state, record.since)))
+}
+
+const countStep = ({ name, state }: RecordedQueue, since: number, now: number): SplitAction => {
+  const at = nextCountAt(state, since)
+  return at <= now ? { _tag: "ReadQueue", queue: name } : { _tag: "RequeueAt", at }
+}
+
+/** Gives the workload what is in a queue to which other clusters may still send. */
+const handBackSteps = (observed: ObservedSplit, queue: RecordedQueue, now: number): ReadonlyArray<SplitAction> => {
+  const { record } = observed
+  if (queue.state._tag !== "Present" || isCopies(queue)) return []
+  // From now on the split may end, which waits until nothing sends to its main queues.
+  if (isHandedBack(observed, queue, now)) return drainSteps(observed, queue, { _tag: "Original", source: queue.source })
+  const counts = record?.phase === "Idle" ? [countStep(queue, record.since, now)] : []
+  return [...drainSteps(observed, queue, targetOf(observed, queue)), ...counts]
+}
+
+/** Writes that a queue is quiet, once nothing can send to it and no pod reads it. */
 const quietSteps = (observed: ObservedSplit, queue: RecordedQueue, now: number): ReadonlyArray<SplitAction> => {
-  const { fencedUntil, heldUntil, pods } = observed
   const { name, owner } = queue
-  const isRead = owner._tag === "Main" && readsMain(pods, owner.split)
+  const isRead = owner._tag === "Main" && readsMain(observed.pods, owner.split)
   if (isRead || isSentTo(observed, name)) return []
-  const held = owner._tag === "Session" ? (heldUntil.get(owner.session) ?? 0) : 0
-  const at = Math.max(fencedUntil, held)
+  const shared = sharedUntil(observed, queue)
+  const at = Math.max(observed.fencedUntil, shared)
   if (at <= now) return [{ _tag: "QuietQueue", name, at: now }]
-  const drains = held > now && queue.state._tag === "Present" && !isCopies(queue) ? drainSteps(observed, queue) : []
-  return [...drains, { _tag: "RequeueAt", at }]
+  return [...(shared > now ? handBackSteps(observed, queue, now) : []), { _tag: "RequeueAt", at }]
 }
 
 const lossOf = ({ name, owner, source }: RecordedQueue, messages: number, why: string): SplitAction => {
@@ -105,11 +127,7 @@ const emptySteps = (
     const { messages } = count
     return [...(messages > 0 ? [lossOf(queue, messages, given.why)] : []), { _tag: "DeleteQueue", name }]
   }
-  const countAt = nextCountAt(state, quietSince)
-  return [
-    ...drainSteps(observed, queue),
-    countAt <= now ? { _tag: "ReadQueue", queue: name } : { _tag: "RequeueAt", at: countAt }
-  ]
+  return [...drainSteps(observed, queue, targetOf(observed, queue)), countStep(queue, quietSince, now)]
 }
 
 /** The next steps for a queue of {@link leftovers}. */

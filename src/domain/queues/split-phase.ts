@@ -5,7 +5,7 @@
  */
 
 import { isSentTo } from "./forwarding-steps.ts"
-import { leftovers } from "./leftover-queues.ts"
+import { isHandedBack, leftovers } from "./leftover-queues.ts"
 import { areMainsDrained, hasMains } from "./main-queues.ts"
 import type { ObservedSplit, SplitPhase, SplitRecord, WantedSession } from "./observed-split.ts"
 import type { SplitRefusal } from "./split-refusal.ts"
@@ -39,10 +39,12 @@ export const drainUntil = ({ record: { since, times } }: SplitState): number | u
 export const isLeavingIdle = (state: SplitState): boolean => {
   const { active, now, observed, record } = state
   const isOver = record.phase === "Idle" && active.length === 0 && now >= idleUntil(state)
-  const isLeft = leftovers(observed).some(({ name, owner, source, state: { _tag } }) => {
+  const isLeft = leftovers(observed).some((queue) => {
+    const { name, owner, source, state } = queue
     const isOurs = record.sources.some(({ identity }) => identity === source.identity)
     const isStuck = ["ReadQueue", "DeleteQueue"].some((key) => observed.failures.get(`${key} ${name}`)?.isLasting)
-    return owner._tag === "Session" && isOurs && _tag !== "Absent" && !isStuck
+    const isBack = state._tag === "Absent" || isHandedBack(observed, queue, now)
+    return owner._tag === "Session" && isOurs && !isBack && !isStuck
   })
   return isOver && (observed.workload === undefined || record.endsNow === true || !isLeft)
 }

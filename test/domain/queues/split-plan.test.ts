@@ -415,6 +415,36 @@ describe("splitPlan", () => {
     expect(world.broker.size).toBe(1)
   })
 
+  it.each([
+    ["steal", "Idle"],
+    ["mirror", "Draining"]
+  ] as const)(
+    "restores the workload while other clusters may send to a queue, once it has what is there: %s",
+    (mode, phase) => {
+      const world = make()
+      const session = world.ready(0, { modes: new Map([["orders", mode]]) })
+      world.isConsumed = false
+      for (const tag of [0, 0]) world.produce(orders.identity, tag)
+      world.tick()
+      world.settle()
+      world.tick()
+      world.heldUntil.set(session.uid, world.now + 500_000)
+      world.vanish(session.uid)
+      world.settle()
+      // Copies are not the workload's.
+      expect(world.record?.phase).toBe(phase)
+      world.isConsumed = true
+      world.advance(200_000)
+      expect([world.record, world.broker.size, [...world.gone.values()]]).toEqual([
+        undefined,
+        1,
+        Array(2).fill("consumed")
+      ])
+      world.advance(400_000)
+      expect(isClean(world)).toBe(true)
+    }
+  )
+
   it("tells a session that is over when its queue cannot be deleted, and tries again", () => {
     const world = make()
     const session = world.ready(0)
