@@ -24,6 +24,7 @@ import { type KubeApi, KubeError, type KubeErrorReason, type KubeObject } from "
 import { LinkRefused } from "../../src/ports/member-link.ts"
 import { channelPair } from "./channel-pair.ts"
 import { configurationOf, giveCredentials, operatorNamespace, defaultLimits } from "./fleet.ts"
+import { MemberWays } from "./member-ways.ts"
 import { MemoryKubeApi } from "./memory-kube-api.ts"
 
 export const primaryIdentity = { user: "system:serviceaccount:mirrord:mirrord-operator-envoy", groups: [], extra: {} }
@@ -243,6 +244,7 @@ export const openConnection = (
     return client
   })
 
+/** `scope`: of the requests for links. */
 const access = (cluster: MemoryCluster, scope: Scope.Scope): ClusterAccess => ({
   api: aggregated(cluster),
   link: (request) =>
@@ -291,6 +293,7 @@ export const deploy = (cluster: MemoryCluster, name: string, namespace = "defaul
 export interface MemoryWorld {
   readonly primary: MemoryCluster
   readonly members: ReadonlyMap<string, MemoryCluster>
+  readonly ways: MemberWays
   /** Kills the operator of a cluster. */
   readonly kill: (cluster: MemoryCluster) => Effect.Effect<void>
   /** Starts another operator where the one before was killed. */
@@ -339,6 +342,7 @@ export const memoryWorld = (
       giveCredentials(primary.api, name)
     }
     const operators = new Map<MemoryCluster, Scope.Closeable>()
+    const ways = new MemberWays()
     const start = (cluster: MemoryCluster) =>
       Effect.gen(function* () {
         const own = yield* Scope.fork(scope)
@@ -361,11 +365,13 @@ export const memoryWorld = (
         ).pipe(
           Effect.provideService(ClusterConnector, {
             own: access(cluster, own),
-            member: ({ name }) =>
-              Effect.succeed({
-                ...access(members.get(name) ?? memoryCluster(name), own),
+            member: ({ name }) => {
+              const member = members.get(name) ?? memoryCluster(name)
+              return Effect.succeed({
+                ...ways.through(member, (of) => access(member, of), own),
                 reauthenticate: () => {}
               })
+            }
           }),
           Effect.provideService(Agents, memoryAgents(cluster)),
           Scope.provide(own)
@@ -379,7 +385,7 @@ export const memoryWorld = (
       })
     for (const member of members.values()) yield* start(member)
     yield* start(primary)
-    return { primary, members, kill, start }
+    return { primary, members, ways, kill, start }
   })
 
 /**

@@ -7,6 +7,7 @@ import { splitSessions } from "../../../src/domain/queues/stored-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { it } from "../../support/effect-it.ts"
 import { refusedWith } from "../../support/memory-session.ts"
+import { primaryIdentity } from "../../support/memory-world.ts"
 import { logs } from "../policies/policed.ts"
 import {
   begun,
@@ -19,8 +20,10 @@ import {
   sessionName,
   type SplitFleet,
   splitFleet,
-  type SplitFleetOptions
+  type SplitFleetOptions,
+  variableIn
 } from "./split-fleet.ts"
+import { leftOf } from "./split-life.ts"
 
 /** A message for the user and another one into the queue of each cluster. */
 const sendAll = Effect.fnUntraced(function* ({ a, b }: SplitFleet, start: string) {
@@ -48,6 +51,7 @@ const up = {
   up_session_info: JSON.stringify({ autoQueueSplitting: true })
 }
 const star = { sqs_splits: JSON.stringify({ "*": { to: "^ann$" } }) }
+const refunds = { sqs_splits: JSON.stringify({ refunds: { to: "^ann$" } }) }
 const otherNames: SplitFleetOptions = { queues: { a: "orders-eu", b: "orders-us" } }
 const shared = "Where its pods read the same queue as those of other clusters, they take messages of this session"
 const sqsRights = (operation: string) => new RegExp(`SQS did not carry out ${operation} of .*Denied`, "u")
@@ -67,10 +71,16 @@ describe("a session over clusters", () => {
     ["with queues of their own", otherNames, {}, {}],
     ["with accounts of their own", { isElsewhere: true }, {}, {}],
     [
-      "of which one has no right to its queue",
-      { isElsewhere: true, allows: () => false },
+      "of which one may send to its queue alone",
+      { isElsewhere: true, allows: (operation) => operation === "SendMessageBatch" },
       {},
       { without: sqsRights("GetQueueAttributes") }
+    ],
+    [
+      "of which one may send to its queue and see its attributes",
+      { isElsewhere: true, allows: (operation) => ["SendMessageBatch", "GetQueueAttributes"].includes(operation) },
+      {},
+      {}
     ],
     [
       "that read one FIFO queue",
@@ -135,13 +145,14 @@ describe("a session over clusters", () => {
     assert.deepStrictEqual(leftIn(fleet), [])
   })
 
-  const refusals: ReadonlyArray<readonly [string, SplitFleetOptions, number, RegExp]> = [
+  const refusals: ReadonlyArray<readonly [string, SplitFleetOptions, number, RegExp, object?]> = [
     ["no configuration", { configured: ["b"] }, 30, /in cluster a: No MirrordSplitConfig or MirrordWorkloadQueueReg/u],
-    ["splits switched off", { splitting: ["primary", "b"] }, 3, /in cluster a: Queues are not split in this cluster/u]
+    ["splits switched off", { splitting: ["primary", "b"] }, 3, /in cluster a: Queues are not split in this cluster/u],
+    ["no such queue", { more: ["refunds"] }, 3, /in cluster a: The queue "refunds" is unknown/u, refunds]
   ]
-  it.effect.each(refusals)("is refused where its default has %s", function* ([, options, within, sentence]) {
+  it.effect.each(refusals)("is refused where its default has %s", function* ([, options, within, sentence, params]) {
     const fleet = yield* splitFleet(options)
-    const { result, secs } = yield* connect(fleet)
+    const { result, secs } = yield* connect(fleet, params)
     assert.isAtMost(secs, within)
     assert.match(refusedWith(result).message, sentence)
     yield* passMinutes(10)
@@ -181,6 +192,85 @@ describe("a session over clusters", () => {
     }
     yield* user.leave
     yield* passMinutes(10)
+    assert.deepStrictEqual(leftIn(fleet), [])
+  })
+
+  it.effect("is refused at once while its default is away", function* () {
+    const fleet = yield* splitFleet(otherNames)
+    fleet.a.member.api.setReachable(false)
+    yield* passMinutes(0.5)
+    const { result, secs } = yield* connect(fleet)
+    // A check that is newer than the session is waited for.
+    assert.isAtMost(secs, 8)
+    assert.match(refusedWith(result).message, /in cluster a: its API server cannot be reached/u)
+  })
+
+  it.effect("splits a queue of another account that its default names by a fallback", function* () {
+    const fallback = "https://sqs.us-east-1.amazonaws.com/999999999999/refunds"
+    const queues = [
+      { id: "orders", kind: "sqs", appConfig: { queue: [{ env: "ORDERS" }] } },
+      { id: "refunds", kind: "sqs", appConfig: { queue: [{ env: "REFUNDS", fallback }] } }
+    ]
+    const fleet = yield* splitFleet({ isElsewhere: true, more: ["refunds"], spec: { queues } })
+    const { got, leave } = yield* begun(fleet, refunds)
+    const url = variableIn(got, "REFUNDS") ?? ""
+    assert.match(url, /^https:\/\/sqs\.us-east-1\.amazonaws\.com\/999999999999\/mirrord-tmp-/u)
+    fleet.a.split.programs.set("ann", [url])
+    for (const to of ["ann", "bob"]) yield* sendTo({ ...fleet.b, queue: "refunds" }, `m ${to}`, to)
+    yield* passMinutes(1)
+    assert.match(readBy(fleet, "m").join(), /^m ann: ann,m bob: [ab]$/u)
+    yield* leave
+    yield* passMinutes(10)
+    assert.deepStrictEqual(leftIn(fleet), [])
+  })
+
+  it.effect("has a cluster that joins the fleet while it runs", function* () {
+    const fleet = yield* splitFleet({ ...otherNames, begins: ["a"] })
+    const { got, leave } = yield* begun(fleet)
+    yield* fleet.join
+    yield* passMinutes(1)
+    yield* sendAll(fleet, "m")
+    assert.deepStrictEqual(readBy(fleet, "m"), allRead("m"))
+    assert.notInclude(logs(got).join(), shared)
+    yield* leave
+    yield* passMinutes(10)
+    assert.deepStrictEqual(leftIn(fleet), [])
+  })
+
+  it.effect("ends by itself in a cluster whose way to the primary is cut, and begins there again", function* () {
+    const fleet = yield* splitFleet({ isElsewhere: true })
+    const { got, leave } = yield* begun(fleet)
+    yield* fleet.world.ways.cut(fleet.b.member)
+    yield* passMinutes(0.5)
+    yield* sendAll(fleet, "m")
+    assert.deepStrictEqual(readBy(fleet, "m"), allRead("m"))
+    assert.include(logs(got).join(), "without cluster b")
+    yield* passMinutes(4)
+    assert.deepStrictEqual(leftOf(fleet.b.split), [])
+    assert.deepStrictEqual(fleet.b.split.values("consumer"), ["orders", "orders"])
+    yield* sendAll(fleet, "n")
+    assert.deepStrictEqual(readBy(fleet, "n"), [...allRead("n").slice(0, 2), "n b ann: b", "n b bob: b"])
+    fleet.world.ways.mend(fleet.b.member)
+    yield* passMinutes(2)
+    yield* sendAll(fleet, "o")
+    assert.deepStrictEqual(readBy(fleet, "o"), allRead("o"))
+    yield* leave
+    yield* passMinutes(10)
+    assert.deepStrictEqual(leftIn(fleet), [])
+  })
+
+  it.effect("loses no message of a cluster that does not hear of its end", function* () {
+    const fleet = yield* splitFleet({ ...otherNames, sessionTtlSecs: 400 })
+    yield* begun(fleet)
+    yield* fleet.world.ways.cut(fleet.b.member)
+    fleet.a.split.programs.delete("ann")
+    yield* fleet.world.primary.operator?.deleteSession("FF", primaryIdentity) ?? Effect.die("no operator")
+    yield* passMinutes(6)
+    yield* sendAll(fleet, "m")
+    yield* passMinutes(14)
+    assert.deepStrictEqual(readBy(fleet, "m"), ["m a ann: a", "m a bob: a", "m b ann: a", "m b bob: b"])
+    fleet.world.ways.mend(fleet.b.member)
+    yield* passMinutes(1)
     assert.deepStrictEqual(leftIn(fleet), [])
   })
 

@@ -3,7 +3,7 @@
 import { Clock, Effect, Exit, Fiber, Result, Scope } from "effect"
 import { MemoryQueues } from "../../../lab/queues/memory-queues.ts"
 import { RandomStream } from "../../../lab/simulation/kernel/random-stream.ts"
-import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
+import { makeConfigurationSource } from "../../../src/app/fleet/configuration-source.ts"
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { PatchOperation } from "../../../src/domain/queues/pod-patch.ts"
@@ -12,7 +12,9 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { mirrordSplitConfigs } from "../../../src/domain/resources/queues/mirrord-split-config.ts"
 import type { MessageQueues } from "../../../src/ports/message-queues.ts"
+import { ChangingFiles, documentsOf } from "../../support/changing-files.ts"
 import { pass, request } from "../../support/connect-request.ts"
+import { configurationOf } from "../../support/fleet.ts"
 import { memberOf, startWorld } from "../../support/memory-session.ts"
 import { type MemoryCluster, openConnection } from "../../support/memory-world.ts"
 import { client } from "../policies/policed.ts"
@@ -25,6 +27,10 @@ export interface SplitFleetOptions {
   readonly queues?: Readonly<Record<string, string>>
   /** Further ids of queues that the workload of `b` reads; each is the name of its queue. */
   readonly more?: ReadonlyArray<string>
+  /** Fields of the configuration of `a`. */
+  readonly spec?: object
+  /** The clusters that the fleet begins with. */
+  readonly begins?: ReadonlyArray<string>
   /** Whether `b` has another account in another region. */
   readonly isElsewhere?: boolean
   /** The deeds that the credentials of `b` permit with queues of `a`'s account. */
@@ -33,7 +39,7 @@ export interface SplitFleetOptions {
   readonly configured?: ReadonlyArray<string>
   /** The clusters whose operators split queues. */
   readonly splitting?: ReadonlyArray<string>
-  readonly settings?: Partial<FleetConfiguration>
+  readonly sessionTtlSecs?: number
 }
 
 /** The port for an operator that finds names in its own account, and URLs wherever they lead. */
@@ -79,11 +85,13 @@ export const passMinutes = (minutes: number) =>
 /** A fleet whose clusters live. */
 export const splitFleet = Effect.fnUntraced(function* ({
   allows,
+  begins = ["a", "b"],
   configured = ["a", "b"],
   isElsewhere = false,
   more = [],
   queues = {},
-  settings,
+  sessionTtlSecs = 60,
+  spec,
   splitting = ["primary", "a", "b"]
 }: SplitFleetOptions = {}) {
   const home = new MemoryQueues(new RandomStream("home"))
@@ -94,20 +102,21 @@ export const splitFleet = Effect.fnUntraced(function* ({
     ["a", routed(home, away)],
     ["b", isElsewhere ? routed(away, home, allows) : home.port()]
   ])
-  const { certificate, world } = yield* startWorld(
-    { remoteSessionTimeoutSecs: 120, ...settings },
-    {
-      splitting: (cluster) =>
-        splitting.includes(cluster)
-          ? {
-              settings: { lingerSeconds: 60, isolatesPods: false, waitsForPods: true },
-              queues: ports.get(cluster) ?? home.port(() => false),
-              jq,
-              endpoint: undefined
-            }
-          : undefined
-    }
-  )
+  const times = { remoteSessionTimeoutSecs: 120, sessionTtlSecs }
+  const files = new ChangingFiles(documentsOf(begins, times))
+  const known = configurationOf(begins, times)
+  const { certificate, world } = yield* startWorld(known, {
+    configuration: yield* makeConfigurationSource(files, known),
+    splitting: (cluster) =>
+      splitting.includes(cluster)
+        ? {
+            settings: { lingerSeconds: 60, isolatesPods: false, waitsForPods: true },
+            queues: ports.get(cluster) ?? home.port(() => false),
+            jq,
+            endpoint: undefined
+          }
+        : undefined
+  })
   const clock = yield* Clock.Clock
   for (const name of ["shop", "kube-system"]) world.primary.api.write(namespaces, name, {})
   const clusterOf = Effect.fnUntraced(function* (name: string, sqs: MemoryQueues) {
@@ -127,7 +136,7 @@ export const splitFleet = Effect.fnUntraced(function* ({
     const variables = others.map((other) => ({ name: other.toUpperCase(), value: other }))
     cluster.deploy("consumer", [{ name: "ORDERS", value: queue }, ...variables])
     cluster.operator = asking(member)
-    if (configured.includes(name)) configure(cluster, "consumer", ["orders", ...others])
+    if (configured.includes(name)) configure(cluster, "consumer", ["orders", ...others], name === "a" ? spec : {})
     yield* Effect.forkScoped(cluster.live(() => clock.currentTimeMillisUnsafe()))
     return { name, member, queue, split: cluster }
   })
@@ -142,7 +151,11 @@ export const splitFleet = Effect.fnUntraced(function* ({
   yield* passMinutes(0.2)
   // Operators end only when their calls are answered.
   yield* Effect.addFinalizer(() => Effect.forkDetach(Effect.repeat(pass("1 second"), { times: 60 })))
-  return { a, b, world, certificate }
+  const join = Effect.suspend(() => {
+    files.write(documentsOf(["a", "b"], times))
+    return passMinutes(1)
+  })
+  return { a, b, world, certificate, join }
 })
 
 export type SplitFleet = Effect.Success<ReturnType<typeof splitFleet>>
@@ -162,9 +175,10 @@ export const connect = Effect.fnUntraced(function* ({ certificate, world }: Spli
   return { secs, result: yield* Fiber.join(fiber), close: Scope.close(scope, Exit.void) }
 })
 
-const ordersIn = (got: ReadonlyArray<DaemonMessage>): string | undefined => {
+/** The value of a variable of the target, as the user's program got it. */
+export const variableIn = (got: ReadonlyArray<DaemonMessage>, name: string): string | undefined => {
   for (const message of got.toReversed())
-    if (message._tag === "GetEnvVarsResponse" && message.value._tag === "Ok") return message.value.value.get("ORDERS")
+    if (message._tag === "GetEnvVarsResponse" && message.value._tag === "Ok") return message.value.value.get(name)
   return undefined
 }
 
@@ -178,7 +192,7 @@ export const begun = Effect.fnUntraced(function* (fleet: SplitFleet, params: obj
     _tag: "GetEnvVarsRequest",
     value: { envVarsFilter: new Set(), envVarsSelect: new Set(["*"]) }
   })
-  const queue = ordersIn(user.got) ?? ""
+  const queue = variableIn(user.got, "ORDERS") ?? ""
   fleet.a.split.programs.set("ann", [queue])
   yield* Effect.forkScoped(
     Effect.forever(
