@@ -28,8 +28,6 @@ import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 const configurationComes = 20_000
 /** Milliseconds between two tries of a split that is refused: its configuration may be mended. */
 const tryAgain = 15_000
-/** Milliseconds between two looks at the pods of a split, which the primary is told. */
-const lookAtPods = 10_000
 
 /** How a child without a part in a split stands. */
 export type ChildSplitState =
@@ -146,7 +144,8 @@ const reconcile = Effect.fnUntraced(function* (state: State, name: string): Effe
       ...(isMade && madeQueuesNote(options.madeFor(part))),
       ...splitStateNote(options.stateOf(part))
     })
-    return { after: lookAtPods }
+    // The heartbeats of the child bring it here again, and with them what has become of its pods.
+    return undefined
   }
   const before = one.state
   one.state = yield* orderFor(state, child, one)

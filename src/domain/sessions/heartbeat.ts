@@ -11,7 +11,7 @@ import type { SocketPresence } from "./liveness.ts"
 export const heartbeatInterval = 10_000
 
 /** Milliseconds for which heartbeats go on after the last socket closed: a client that reconnects is not missed. */
-export const heartbeatTail = 15_000
+const heartbeatTail = 15_000
 
 /** Whether a heartbeat is due now, and when to ask again, epoch ms; `undefined` if not before a socket opens. */
 export interface HeartbeatDecision {

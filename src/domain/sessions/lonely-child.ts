@@ -7,7 +7,6 @@
 
 import { defaultSessionTimes, type SessionTimes } from "../fleet/configuration.ts"
 import type { ObjectMeta } from "../resources/object-meta.ts"
-import { heartbeatTail } from "./heartbeat.ts"
 import { leaderGrace } from "./liveness.ts"
 import { childAnnotations } from "./names.ts"
 import { defaultPodlessMillis } from "./podless.ts"
@@ -17,9 +16,6 @@ import { defaultPodlessMillis } from "./podless.ts"
  * first.
  */
 export const memberPatience = 15_000
-
-/** Milliseconds until a member notices that a link's primary is silent (docs/concepts/member-link.md). */
-const silenceNoticed = 125_000
 
 /** The times that a primary has given a child; `defaults` for those that are missing. */
 export const childTimes = (
@@ -49,9 +45,8 @@ export const lonelyMillis = ({ remoteSessionTimeoutSecs, sessionTtlSecs }: Sessi
 
 /**
  * Milliseconds after the end of a session in which each child that has not heard of it has ended by itself, by its own
- * cluster's usual time without pods. A child whose operator begins meanwhile has its time again.
+ * cluster's usual time without pods. A child that had sockets ends sooner than one that had none, although its member
+ * notices a silent primary after two minutes alone. A child whose operator begins meanwhile has its time again.
  */
-export const outlivedMillis = (times: SessionTimes): number => {
-  const { first, further } = lonelyMillis(times, true)
-  return Math.max(first, silenceNoticed + heartbeatTail + further) + defaultPodlessMillis + memberPatience
-}
+export const outlivedMillis = (times: SessionTimes): number =>
+  lonelyMillis(times, true).first + defaultPodlessMillis + memberPatience

@@ -4,8 +4,9 @@ import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { asObjects, at } from "../../../src/domain/json.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
-import { splitAnnotations } from "../../../src/domain/sessions/names.ts"
+import { childAnnotations, splitAnnotations } from "../../../src/domain/sessions/names.ts"
 import { it } from "../../support/effect-it.ts"
+import type { MemoryCall } from "../../support/memory-kube-api.ts"
 import { begun, passMinutes, type SplitFleet, splitFleet } from "./split-fleet.ts"
 
 const operatorOf = ({ world: { primary } }: SplitFleet) => {
@@ -54,23 +55,32 @@ describe("a primary", () => {
     assert.deepStrictEqual(one.spec.filters, [{ id: "orders", queueType: "sqs", messageFilter: { to: "^ann$" } }])
     assert.deepStrictEqual(yield* table(fleet), [["FF", ["orders::orders-eu", "orders::orders-us"]]])
 
-    const child = "mc-00000000000000ff-a"
-    fleet.a.member.api.write(mirrordClusterSessions, child, {
+    fleet.a.member.api.write(mirrordClusterSessions, "mc-00000000000000ff-a", {
       metadata: { annotations: { [splitAnnotations.state]: '{"split":{"phase":"Ready"}}' } }
     })
-    fleet.b.member.api.write(mirrordClusterSessions, "mc-00000000000000ff-c", { spec: { namespace: 7 } })
+    const { api } = fleet.b.member
+    const isTelling = ({ body, plural, verb }: MemoryCall): boolean =>
+      verb === "patch" && plural === mirrordClusterSessions.plural && at(body, "metadata", "annotations") !== undefined
+    api.calls.length = 0
+    yield* passMinutes(1)
+    assert.isEmpty(api.calls.filter(isTelling))
+    // One that cannot be read, and one of another primary's session.
+    api.write(mirrordClusterSessions, "mc-00000000000000ff-c", { spec: { namespace: 7 } })
+    const child = api.peek(mirrordClusterSessions, "mc-00000000000000ff-b")
+    const annotations = { ...child?.metadata.annotations, [childAnnotations.parentUid]: "other" }
+    api.write(mirrordClusterSessions, "mc-00000000000000ff-d", { metadata: { annotations }, spec: child?.["spec"] })
     yield* passMinutes(0.1)
     assert.include((yield* shown(fleet)).join(" "), "b,Ready,orders-us")
     yield* passMinutes(0.5)
     assert.deepStrictEqual(yield* shown(fleet), [[...inA], [...inB]])
-    fleet.b.member.api.erase(mirrordClusterSessions, "mc-00000000000000ff-c")
+    for (const end of ["c", "d"]) api.erase(mirrordClusterSessions, `mc-00000000000000ff-${end}`)
 
-    fleet.b.member.api.setReachable(false)
+    api.setReachable(false)
     yield* passMinutes(1)
     const [, away] = yield* shown(fleet)
     assert.deepStrictEqual(away?.slice(0, 5), ["00000000000000FF", "b", "Pending", "orders-us", 2])
     assert.match(String(away?.[5]), /^Cluster b does not answer/u)
-    fleet.b.member.api.setReachable(true)
+    api.setReachable(true)
     yield* passMinutes(2)
     yield* leave
     yield* passMinutes(3)

@@ -250,6 +250,10 @@ describe("childPlan", () => {
     })
     expect(tags({ child: both }, created + 179_999)).not.toContain("DeleteChild")
     expect(tags({ child: both }, created + 180_000)).toEqual(["DeleteChild"])
+    // A session of a user has no parent that could outlive its client.
+    const defaults = { sessionTtlSecs: 20, remoteSessionTimeoutSecs: 20 }
+    const own = read({ spec: { multiClusterParentName: null } })
+    expect(tags({ child: own, defaults }, created + 35_000)).toEqual(["DeleteChild"])
   })
 
   it("ends sessionTtlSecs + 15 s after the last socket, by heartbeat or by what it saw itself", () => {
