@@ -3,7 +3,12 @@ import type { ClusterAccess } from "../../src/ports/cluster-connector.ts"
 import type { FrameChannel, FrameHandlers } from "../../src/ports/frame-channel.ts"
 import { KubeError } from "../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../src/ports/member-link.ts"
-import type { MemoryCluster } from "./memory-world.ts"
+import type { MemoryKubeApi } from "./memory-kube-api.ts"
+
+interface Member {
+  readonly name: string
+  readonly api: MemoryKubeApi
+}
 
 /** A link with both its ends. */
 const breakable = (channel: FrameChannel) => {
@@ -24,7 +29,7 @@ export class MemberWays {
   readonly #cut = new Set<string>()
   readonly #links = new Map<string, Array<Effect.Effect<void>>>()
 
-  readonly cut = ({ api, name }: MemoryCluster): Effect.Effect<void> =>
+  readonly cut = ({ api, name }: Member): Effect.Effect<void> =>
     Effect.gen({ self: this }, function* () {
       this.#cut.add(name)
       yield* Effect.forEach(this.#links.get(name) ?? [], (end) => end, { discard: true })
@@ -33,12 +38,12 @@ export class MemberWays {
       api.endWatches()
     })
 
-  mend({ name }: MemoryCluster): void {
+  mend({ name }: Member): void {
     this.#cut.delete(name)
   }
 
   /** An access that goes this way. `link` opens links whose requests last as long as a scope. */
-  through({ name }: MemoryCluster, access: (scope: Scope.Scope) => ClusterAccess, scope: Scope.Scope): ClusterAccess {
+  through({ name }: Member, access: (scope: Scope.Scope) => ClusterAccess, scope: Scope.Scope): ClusterAccess {
     const { api } = access(scope)
     const isOpen = Effect.suspend(() => {
       const lost = { cluster: name, operation: "ask", reason: "Unreachable", detail: "no route" } as const

@@ -109,27 +109,56 @@ describe("a session over clusters", () => {
     ["by `mirrord up` with one that is not the default's", { configured: ["b"] }, up, { isUnsplit: true }],
     ["by `mirrord up` where the default splits nothing", { splitting: ["primary", "b"] }, up, { isUnsplit: true }]
   ]
-  it.effect.each(rows)("%s", function* ([, options, params, { isUnsplit = false, within = 3, without }]) {
-    const fleet = yield* splitFleet(options)
-    const { got, leave, queue, secs } = yield* begun(fleet, params)
-    assert.isAtMost(secs, within)
-    assert.strictEqual(queue.startsWith("mirrord-tmp-"), !isUnsplit)
-    const told = logs(got).join()
-    if (without === undefined) assert.strictEqual(told, "")
-    else assert.match(told, without)
-    assert.strictEqual(told.includes(shared), without !== undefined)
-    assert.strictEqual(fleet.b.split.values("consumer").includes(fleet.b.queue), isUnsplit || without !== undefined)
+  it.effect.each(rows)(
+    "splits the queues of clusters %s",
+    function* ([, options, params, { isUnsplit = false, within = 3, without }]) {
+      const fleet = yield* splitFleet(options)
+      const { got, leave, queue, secs } = yield* begun(fleet, params)
+      assert.isAtMost(secs, within)
+      assert.strictEqual(queue.startsWith("mirrord-tmp-"), !isUnsplit)
+      const told = logs(got).join()
+      if (without === undefined) assert.strictEqual(told, "")
+      else assert.match(told, without)
+      assert.strictEqual(told.includes(shared), without !== undefined)
+      assert.strictEqual(fleet.b.split.values("consumer").includes(fleet.b.queue), isUnsplit || without !== undefined)
+      yield* sendAll(fleet, "m")
+      const read = readBy(fleet, "m")
+      assert.lengthOf(read, 4)
+      if (!isUnsplit && without === undefined)
+        assert.deepStrictEqual(
+          read.map((one) => one.replace(/: [ab]$/u, ": pods")),
+          allRead("m").map((one) => one.replace(/: [ab]$/u, ": pods"))
+        )
+      yield* leave
+      yield* passMinutes(10)
+      assert.deepStrictEqual(leftIn(fleet), [])
+    }
+  )
+
+  it.effect("tells other clusters of its queues before the default's pods have their names", function* () {
+    const fleet = yield* splitFleet(otherNames)
+    fleet.a.split.isReady = false
+    const ordered = Effect.gen(function* () {
+      while (fleet.b.member.api.peekAll(splitSessions).length === 0) yield* Effect.sleep(500)
+      fleet.a.split.isReady = true
+    })
+    yield* Effect.forkScoped(ordered)
+    const { secs } = yield* begun(fleet)
+    assert.isAtMost(secs, 5)
+  })
+
+  it.effect("has its messages before a later one, also where it comes at the same time", function* () {
+    const fleet = yield* splitFleet(otherNames)
+    fleet.b.member.api.setReachable(false)
+    yield* passMinutes(1)
+    yield* begun(fleet)
+    // Its id is the lower one.
+    yield* connect(fleet, {}, "1")
+    fleet.b.member.api.setReachable(true)
+    yield* passMinutes(2)
+    assert.lengthOf(fleet.b.member.api.peekAll(splitSessions), 2)
     yield* sendAll(fleet, "m")
-    const read = readBy(fleet, "m")
-    assert.lengthOf(read, 4)
-    if (!isUnsplit && without === undefined)
-      assert.deepStrictEqual(
-        read.map((one) => one.replace(/: [ab]$/u, ": pods")),
-        allRead("m").map((one) => one.replace(/: [ab]$/u, ": pods"))
-      )
-    yield* leave
-    yield* passMinutes(10)
-    assert.deepStrictEqual(leftIn(fleet), [])
+    assert.deepStrictEqual(readBy(fleet, "m"), allRead("m"))
   })
 
   it.effect("leaves what its program has not read to the default's workload", function* () {

@@ -162,10 +162,14 @@ export type SplitFleet = Effect.Success<ReturnType<typeof splitFleet>>
 export type FleetMember = SplitFleet["a"]
 
 /** Connects and waits for the answer; gives also how many seconds that took. */
-export const connect = Effect.fnUntraced(function* ({ certificate, world }: SplitFleet, params: object = {}) {
+export const connect = Effect.fnUntraced(function* (
+  { certificate, world }: SplitFleet,
+  params: object = {},
+  sessionId = "255"
+) {
   const split = { sqs_splits: JSON.stringify({ orders: { to: "^ann$" } }) }
   const query = new URLSearchParams({ connect: "true", key: "ann-key", ...split, ...params }).toString()
-  const wanted = request(certificate, { namespace: "shop", target: "deployment.consumer", query })
+  const wanted = request(certificate, { namespace: "shop", target: "deployment.consumer", query, sessionId })
   const scope = yield* Scope.fork(yield* Effect.scope)
   const opening = Effect.result(openConnection(world.primary, wanted)).pipe(Scope.provide(scope))
   const fiber = yield* Effect.forkScoped(opening, { startImmediately: true })
