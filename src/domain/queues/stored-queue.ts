@@ -92,6 +92,6 @@ export const newQueueObject = (
 })
 
 /** A merge patch by which a queue is quiet. `quietSince`: epoch ms. */
-export const quietQueue = ({ sharedMillis, owner, place, sessionKey, source }: StoredQueue, quietSince: number) => ({
-  metadata: noted({ place, source, owner, sessionKey, sharedMillis, quietSince })
+export const quietQueue = ({ owner, place, sessionKey, source }: StoredQueue, quietSince: number) => ({
+  metadata: noted({ place, source, owner, sessionKey, quietSince })
 })
