@@ -24,15 +24,15 @@ const noSplit = "no queue is split"
 const written = ["get", "list", "watch", "create", "patch", "delete"]
 
 const operator: ReadonlyArray<Right> = [
-  here(queueGroup, "mirrordsplitconfigs", ["get", "list", "watch"], noSplit),
-  here(queueGroup, "mirrordworkloadqueueregistries", ["get", "list", "watch"], noSplit),
+  here(queueGroup, "mirrordsplitconfigs", ["list", "watch"], noSplit),
+  here(queueGroup, "mirrordworkloadqueueregistries", ["list", "watch"], noSplit),
   here(mirrordGroup, "mirrordpropertylists", ["get"], "queues with a `queueConfig` are not split"),
   here("", "configmaps", ["get"], "queues are not split if a ConfigMap names them or has their properties"),
   {
     ...here("", "secrets", ["get"], "queues are not split if a Secret beside the operator has their properties"),
     scope: "operator-namespace"
   },
-  here(queueGroup, "mirrordclustersplitsessions", written, noSplit),
+  here(queueGroup, "mirrordclustersplitsessions", ["get", "list", "watch", "create"], noSplit),
   here(queueGroup, "mirrordclustersplitsessions/status", ["patch"], "no session gets its messages"),
   here(mirrordGroup, "mirrordclusterworkloadpatches", written, noSplit),
   here(mirrordGroup, "mirrordclusterexternalresources", written, "no temporary queue is made or deleted"),
