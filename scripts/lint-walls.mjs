@@ -99,7 +99,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
   "src/app/sessions": inApp("kernel", "relay"),
   "src/app/sessions/primary": inApp("kernel", "api", "ground", "relay", "fleet", "sessions"),
   "src/app/sessions/member": inApp("kernel", "api", "ground", "branches", "queues", "relay", "sessions"),
-  "src/app/copies": inApp("kernel", "api", "ground"),
+  "src/app/copies": inApp("kernel", "api", "ground", "queues"),
   "src/app/queues": inApp("kernel", "api", "ground"),
   "src/app/queues/sync": inApp("kernel", "api", "ground", "queues"),
   "src/app/branches/sync": inApp("kernel", "api", "ground", "branches"),

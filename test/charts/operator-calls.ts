@@ -29,6 +29,7 @@ import { retryingApi } from "../../src/app/kernel/retrying-api.ts"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { keepUsers } from "../../src/app/operator/user-memory.ts"
 import { UserSightings } from "../../src/app/operator/user-sightings.ts"
+import { noSplits, QueueSplits } from "../../src/app/queues/queue-splits.ts"
 import { namespaceGoes } from "../../src/app/sessions/member/end-with-namespace.ts"
 import { resolveTarget } from "../../src/app/sessions/member/target-resolver.ts"
 import { targetsHere } from "../../src/app/sessions/member/targets-here.ts"
@@ -277,6 +278,7 @@ const ofCopies = (): Promise<ReadonlyArray<ApiCall>> => {
         Context.add(CopySettings, { makesCopies: true, image: undefined }),
         Context.add(CopyUses, { cached: () => new Set<string>(), stored: Effect.succeed(new Set<string>()) }),
         Context.add(FleetView, noFleet),
+        Context.add(QueueSplits, noSplits),
         Context.add(SessionLimits, { ask: () => Effect.die("no session"), permitCopy: () => Effect.void })
       )
       const copies = Context.get(yield* Effect.provideContext(Layer.build(copyLayer), ground), CopyTargets)

@@ -14,12 +14,6 @@ const queues = {
   BullMQ: ["BullMQ", "message_filter", "jq_filter"]
 } as const
 
-/** Splits for which the client asks for a copy of the target with them, as no feature says that it need not. */
-const withCopy = [
-  "SQS message_filter",
-  ...["message_filter", "jq_filter", "of protobuf messages", "without a filter"].map((kind) => `Kafka ${kind}`)
-]
-
 const filters = { message_filter: { user: "^ann$" }, jq_filter: '.user == "ann"' } as const
 
 interface Unserved {
@@ -45,32 +39,30 @@ const queueConfig = (queue_type: string, more: object): object => ({
 
 export const unservedQueues: ReadonlyArray<Unserved> = Object.entries(queues).flatMap(
   ([queue_type, [name, ...kinds]]) => {
-    const rowOf = (kind: string, more: object, without: string): Unserved => {
+    const rowOf = (kind: string, more: object, asked = `for ${name} `): Unserved => {
       const what = `${queue_type} ${kind}`
-      const asked = withCopy.includes(what) ? "(spec.split_queues)" : without
       return { what, config: queueConfig(queue_type, more), sentence: `does not serve queue splitting ${asked}` }
     }
+    const unfiltered = { queue_mode: "mirror" }
     return [
-      ...kinds.map((kind) => rowOf(kind, { [kind]: filters[kind] }, `for ${name} `)),
+      ...kinds.map((kind) => rowOf(kind, { [kind]: filters[kind] })),
       ...(queue_type === "Kafka"
         ? [
-            rowOf(
-              "of protobuf messages",
-              {
-                jq_filter: filters.jq_filter,
-                payload_protobuf: {
-                  message_type: "shop.Order",
-                  descriptor_base64: gzipSync(descriptors).toString("base64")
-                }
-              },
-              `for ${name} `
-            )
+            rowOf("of protobuf messages", {
+              jq_filter: filters.jq_filter,
+              payload_protobuf: {
+                message_type: "shop.Order",
+                descriptor_base64: gzipSync(descriptors).toString("base64")
+              }
+            }),
+            // The client asks for a copy then, and the request for it says the type.
+            rowOf("without a filter", unfiltered)
           ]
         : []),
       // For RabbitMQ the client itself wants a filter.
-      ...(queue_type === "RMQ"
+      ...(queue_type === "RMQ" || queue_type === "Kafka"
         ? []
-        : [rowOf("without a filter", { queue_mode: "mirror" }, "(connect parameter queue_modes)")])
+        : [rowOf("without a filter", unfiltered, "(connect parameter queue_modes)")])
     ]
   }
 )

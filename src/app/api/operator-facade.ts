@@ -59,6 +59,8 @@ export interface ConnectRequest extends Asker {
     readonly scaledown: boolean
     /** The copied target, if it is known. */
     readonly of?: Target | undefined
+    /** The workload whose queues sessions on the copy split, if it is known. */
+    readonly queuesOf?: Target | undefined
     /** Why clusters have no copy, by cluster. */
     readonly leftOut: ReadonlyMap<string, string>
   }

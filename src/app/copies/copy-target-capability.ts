@@ -15,6 +15,7 @@ import { SessionLimits } from "../ground/session-limits.ts"
 import { makeInTurn } from "../kernel/keyed-mutex.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
+import { QueueSplits } from "../queues/queue-splits.ts"
 import { type CopiedPods, makeCopiedPods } from "./copied-pods.ts"
 import { makeInPlace } from "./copy-places.ts"
 import { type FleetCopies, makeFleetCopies } from "./fleet-copies.ts"
@@ -59,6 +60,7 @@ const makeHere = Effect.gen(function* () {
   const { image } = yield* CopySettings
   const { permitCopy } = yield* SessionLimits
   const uses = yield* CopyUses
+  const splits = yield* QueueSplits
   const ground = yield* Effect.context<Scope.Scope>()
   const awaited = retryingApi(api)
   let copies: CopiedPods | undefined
@@ -88,7 +90,8 @@ const makeHere = Effect.gen(function* () {
     image,
     inPlace,
     inTurn,
-    permitted: permitCopy
+    permitted: permitCopy,
+    splits
   }))
   const here: Here = { served, status: (now) => (copies === undefined ? [] : statusOf(copies, now)) }
   return here
@@ -113,7 +116,8 @@ const makeServed = Effect.gen(function* () {
     inTurn: makeInTurn(),
     permitted: (yield* SessionLimits).permitCopy,
     primary: clusterSlug(fleet.clusterName, sha256Hex),
-    sessionStart: fleet.sessionStart
+    sessionStart: fleet.sessionStart,
+    splits: yield* QueueSplits
   })
   return { served: inFleet(copies, here), status: copies.status }
 })

@@ -11,7 +11,8 @@ import { type CopyRecord, copyRecord } from "../../domain/copies/copy-record.ts"
 import { type CopyRequest, readCopyRequest } from "../../domain/copies/copy-request.ts"
 import { copySource, replacedWorkload, type ScalableWorkload } from "../../domain/copies/copy-source.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
-import { jsonEqual, type JsonObject } from "../../domain/json.ts"
+import { asString, at, jsonEqual, type JsonObject } from "../../domain/json.ts"
+import type { WantedSplit } from "../../domain/queues/wanted-split.ts"
 import type { CopyTarget } from "../../domain/resources/copy-target.ts"
 import { pods } from "../../domain/resources/core-kinds.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
@@ -20,6 +21,7 @@ import { explainFailure, type SessionFailure } from "../../domain/resources/sess
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import { failureStatus } from "../../domain/sessions/failure-status.ts"
 import { type SessionId, sessionId, sessionIdHex, sessionIdName } from "../../domain/sessions/session-id.ts"
+import { defaultContainerAnnotation } from "../../domain/targets/container-choice.ts"
 import { type ProtectedNamespaces, protectedTarget } from "../../domain/targets/protected-namespaces.ts"
 import { targetFailure } from "../../domain/targets/target-errors.ts"
 import { formatTargetName } from "../../domain/targets/target-path.ts"
@@ -32,9 +34,11 @@ import { ApiError, badRequest, forbidden, internalError } from "../api/status.ts
 import type { WantedCopy } from "../ground/session-limits.ts"
 import { audit } from "../kernel/audit.ts"
 import type { InTurn } from "../kernel/keyed-mutex.ts"
+import type { QueueSplits } from "../queues/queue-splits.ts"
 import type { CopiedPods, Copy } from "./copied-pods.ts"
 import type { InPlace } from "./copy-places.ts"
 import type { ScaledDownWorkloads } from "./scaled-down-workloads.ts"
+import { splitOfCopy } from "./split-of-copy.ts"
 
 export interface CreateCopyOptions {
   /** The API with retries, since the user waits. */
@@ -47,6 +51,7 @@ export interface CreateCopyOptions {
   readonly inTurn: InTurn
   /** Fails if mirrord policies forbid the copy. */
   readonly permitted: (copy: WantedCopy) => Effect.Effect<void, ApiError>
+  readonly splits: QueueSplits["Service"]
 }
 
 /** One request for a copy, as far as it has been read. */
@@ -56,6 +61,8 @@ interface Wanted {
   readonly request: CopyRequest
   /** Set if a primary has ordered the copy, for this owner. */
   readonly order: CopyOrder | undefined
+  /** The split of queues that its sessions have; `undefined` if none. */
+  readonly split: WantedSplit | undefined
 }
 
 const failWith = (failure: SessionFailure): ApiError => {
@@ -246,7 +253,7 @@ const sameCopy = Effect.fnUntraced(function* (
 
 /** `id`: of the session that a copy was made for. `copy`: its name. `clusters`: those of a copy over many. */
 export const auditCopied = (
-  { asked, owner, request }: Omit<Wanted, "order">,
+  { asked, owner, request }: Omit<Wanted, "order" | "split">,
   id: SessionId,
   copy: string,
   clusters?: ReadonlyArray<ClusterName>
@@ -262,6 +269,17 @@ export const auditCopied = (
     copy,
     scaleDown: request.scaleDown
   })
+
+/** Refuses a split that is impossible in the container of the copy's sessions. */
+const checkSplit = (
+  { splits }: CreateCopyOptions,
+  { split }: Wanted,
+  pod: JsonObject
+): Effect.Effect<unknown, ApiError> => {
+  if (split === undefined) return Effect.void
+  const container = asString(at(pod, "metadata", "annotations", defaultContainerAnnotation))
+  return splits.check({ ...split, workload: { ...split.workload, container } })
+}
 
 /** Makes the copy of this name. `id`: of the session that it is made for. */
 const makeCopy = Effect.fnUntraced(function* (
@@ -285,6 +303,7 @@ const makeCopy = Effect.fnUntraced(function* (
   const pod = yield* Effect.fromResult(
     Result.mapError(copiedPod({ name, namespace, request, template, selector, record, image }), badRequest)
   )
+  yield* checkSplit(options, wanted, pod)
   const made = yield* createPod(options, wanted, name, pod)
   const kept = copyRecord(made.metadata)
   if (kept === undefined) return yield* internalError(`The copy ${name} has lost its annotation to a webhook.`)
@@ -343,4 +362,9 @@ export const createCopy = (
   owner: SessionOwner,
   order?: CopyOrder
 ): Effect.Effect<CopyTarget, ApiError> =>
-  inItsTurn(options.inTurn, asked, (request) => createWanted(options, { asked, owner, request, order }))
+  inItsTurn(options.inTurn, asked, (request) =>
+    Effect.flatMap(
+      splitOfCopy(options.splits, order === undefined ? "SingleCluster" : "Child", asked.namespace, request),
+      (split) => createWanted(options, { asked, owner, request, order, split })
+    )
+  )

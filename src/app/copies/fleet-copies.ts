@@ -36,6 +36,7 @@ import type { CountedCopy, InPlace } from "./copy-places.ts"
 import { auditCopied, type CreateCopyOptions, inItsTurn, mayCopy, newSessionId } from "./create-copy.ts"
 import { noSuchCopy } from "./local-copies.ts"
 import { type Answer, askClusters, orderCopy, type OrderedCopy } from "./ordered-copies.ts"
+import { splitOfCopy, splitsOfSession } from "./split-of-copy.ts"
 
 /** Milliseconds between two checks of copies without requests, so that the operator's status is true. */
 const lookEvery = 10_000
@@ -54,6 +55,7 @@ export interface FleetCopiesOptions {
   /** Name of the primary's cluster as a DNS label. */
   readonly primary: string
   readonly sessionStart: SessionStart
+  readonly splits: CreateCopyOptions["splits"]
 }
 
 export interface FleetCopies extends Omit<ServedCopies, "createOrdered"> {
@@ -342,6 +344,7 @@ const connected = Effect.fnUntraced(function* (
   return {
     target: sessionTarget(begun, name, of !== undefined && "container" in of ? of.container : undefined),
     of,
+    splits: splitsOfSession(ordered.copy.spec, ordered.order.container),
     scaledown: ordered.copy.spec["scale_down"] === true,
     leftOut: new Map(plan.leftOut.map(({ cluster, why }) => [cluster, noCopyText(why)]))
   }
@@ -410,8 +413,10 @@ const createWanted = Effect.fnUntraced(function* (
   state: State,
   wanted: Wanted
 ): Effect.fn.Return<CopyTarget, ApiError> {
-  const { awaited, permitted } = state.options
+  const { awaited, permitted, splits } = state.options
   const { asked, request } = wanted
+  // Whether the workload has such queues is known in the clusters, whose operators check it.
+  yield* splitOfCopy(splits, "MultiCluster", asked.namespace, request)
   yield* mayCopy(awaited, asked, request)
   yield* permitted({ namespace: asked.namespace, ...request })
   const all = yield* lookAtAll(state)

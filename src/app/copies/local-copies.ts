@@ -16,6 +16,7 @@ import type { FurtherStatus } from "../ground/capability.ts"
 import type { CopyConnect, ServedCopies } from "../ground/copy-targets.ts"
 import type { CopiedPods, Copy } from "./copied-pods.ts"
 import { createCopy, type CreateCopyOptions } from "./create-copy.ts"
+import { splitsOfSession } from "./split-of-copy.ts"
 
 const infoOf =
   (copies: CopiedPods, now: number) =>
@@ -51,10 +52,11 @@ const connected = (
 ): ReturnType<ServedCopies["connect"]> =>
   Effect.gen(function* () {
     const { copy } = yield* asked(copies, namespace, name)
-    const { container, owner, replaces } = copy.record
+    const { container, owner, replaces, spec } = copy.record
     if (owner.userId !== userId) return yield* forbidden(`The copy target ${name} belongs to another user.`)
     const target = formatTargetName({ _tag: "Workload", kind: "pod", name, container })
-    return { target, scaledown: replaces !== undefined, leftOut: new Map() }
+    const splits = splitsOfSession(spec, container)
+    return { target, scaledown: replaces !== undefined, splits, leftOut: new Map() }
   })
 
 /** A copy that a primary orders: only a caller that may drive sessions here may name another user as its owner. */

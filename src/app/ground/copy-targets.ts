@@ -6,6 +6,7 @@
 import { Context, Effect } from "effect"
 import type { Caller } from "../../domain/fleet/credentials/front-proxy.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
+import type { ConnectParams } from "../../domain/sessions/connect-request.ts"
 import type { Target } from "../../domain/targets/target.ts"
 import type { KubeError } from "../../ports/kube-api.ts"
 import type { CopySelection, CopyTargetRequest } from "../api/operator-facade.ts"
@@ -30,6 +31,11 @@ export interface ConnectedCopy {
   readonly scaledown: boolean
   /** The copied target, where the copy's pod need not be in this cluster; missing while the pod's cluster is away. */
   readonly of?: Target | undefined
+  /**
+   * The copied target with the container that sessions use, and the connect parameters that ask for splits of its
+   * queues; missing while the copy is not known.
+   */
+  readonly splits?: { readonly of: Target; readonly params: ConnectParams } | undefined
   /** Why clusters have no copy, by cluster. */
   readonly leftOut: ReadonlyMap<string, string>
 }

@@ -4,6 +4,7 @@
  */
 
 import { type Clock, Effect, Result } from "effect"
+import { withSplits } from "../../domain/copies/copy-splits.ts"
 import type { Role } from "../../domain/fleet/roles.ts"
 import { operatorGroup } from "../../domain/resources/operator-api.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
@@ -119,13 +120,28 @@ const routeOf = (role: Role, request: ConnectRequest, params: ConnectParams): Co
   return request.isCopy === true ? copyRoute(role) : connectRoute(role, request.target, params)
 }
 
+/** Refuses parameters that ask for what is not served. `mayNameQueues`: whether they may name queues at all. */
+const refuseUnserved = (
+  { branches, splits }: Reception,
+  params: ConnectParams,
+  route: ConnectAttempt["_tag"],
+  mayNameQueues: boolean
+): Effect.Effect<void, ApiError> => {
+  const unserved = unservedFeatures(params, {
+    branches: branches.areServed(route),
+    sqs: mayNameQueues && splits.areServed(route),
+    isLink: route === "Child"
+  })
+  return unserved.length > 0 ? Effect.fail(badRequest(unserved.join(" "))) : Effect.void
+}
+
 const unknownParametersCounter = counter("braid_unknown_connect_parameters_total", {})
 
 const readAttempt = Effect.fnUntraced(function* (
   reception: Reception,
   asked: ConnectRequest
 ): Effect.fn.Return<ConnectAttempt, ApiError> {
-  const { api, branches, ownerOf, role, splits } = reception
+  const { api, ownerOf, role } = reception
   const id = parseSessionIdHeader(asked.sessionId)
   if (Result.isFailure(id)) return yield* badRequest(id.failure.message)
   const bounded = yield* Effect.fromResult(Result.mapError(boundedTexts(asked), badRequest))
@@ -136,13 +152,8 @@ const readAttempt = Effect.fnUntraced(function* (
   const route = routeOf(role, bounded, params.success)
   const ignored = ignoredParameters(params.success)
   if (ignored !== undefined) yield* countOne(unknownParametersCounter)
-  const unserved = unservedFeatures(params.success, {
-    branches: branches.areServed(route),
-    // The queues of a copy are named by the request for the copy.
-    sqs: bounded.isCopy !== true && splits.areServed(route),
-    isLink: route === "Child"
-  })
-  if (unserved.length > 0) return yield* badRequest(unserved.join(" "))
+  // The queues of a copy are named by the request for the copy.
+  yield* refuseUnserved(reception, params.success, route, bounded.isCopy !== true)
   const request = ignored === undefined ? bounded : { ...bounded, ignored }
   const attempt = { request, id: id.success, params: params.success }
   if (request.certificate === undefined || route === "Child") {
@@ -218,8 +229,12 @@ const onCopy = Effect.fnUntraced(function* (reception: Reception, attempt: Conne
     const isOver = copies.areMade && found.failure.code === 404 && (yield* hasBeen(reception, attempt))
     return yield* isOver ? reconnectNotPossible(found.failure.message) : found.failure
   }
-  const { target, ...copyTarget } = found.success
-  return { ...attempt, request: { ...request, target, copyTarget } }
+  const { splits, target, ...copy } = found.success
+  const copyTarget = { ...copy, queuesOf: splits?.of }
+  const params = splits === undefined ? attempt.params : withSplits(attempt.params, splits.params)
+  // Splits may have been switched off since the copy was made.
+  yield* refuseUnserved(reception, params, attempt._tag, true)
+  return { ...attempt, params, request: { ...request, target, copyTarget } }
 })
 
 /** Completes when the session is usable. */

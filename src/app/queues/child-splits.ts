@@ -12,6 +12,7 @@ import { type SplitState, splitStateNote } from "../../domain/queues/split-state
 import { givenQueues, hasMadeQueues, madeQueuesNote, readWish } from "../../domain/queues/split-wish.ts"
 import type { StoredSession } from "../../domain/queues/stored-session.ts"
 import type { WantedSplit } from "../../domain/queues/wanted-split.ts"
+import { pods } from "../../domain/resources/core-kinds.ts"
 import { mirrordClusterSessions, type MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import type { WatchedResource } from "../../domain/resources/resource-descriptor.ts"
@@ -68,7 +69,7 @@ const wantedBy = ({ metadata, spec }: MirrordClusterSession): WantedSplit | unde
   const wish = readWish(metadata)
   const target = fromKubeTarget(spec.target)
   if (wish === undefined || target?._tag !== "Workload") return undefined
-  const { container, kind, name } = target
+  const { container, kind, name } = wish.workload ?? target
   return { ...wish, workload: { namespace: spec.namespace, kind, name, container }, given: givenQueues(metadata) }
 }
 
@@ -89,6 +90,12 @@ const unreadable = {
   message: "The split of queues that the primary asks for cannot be read: let both clusters have the same release."
 } as const
 
+const withoutCopy = {
+  _tag: "Refused",
+  code: 404,
+  message: "The cluster has no copy of the target, so it splits no queues for its session."
+} as const
+
 /** Tells the primary by annotations of the child; those that are there already are not written again. */
 const tell = (
   { options: { api } }: State,
@@ -106,15 +113,24 @@ const tell = (
         .pipe(Effect.asVoid, orIf("NotFound", Effect.void))
 }
 
+/** Whether a child has its target. A cluster that has made no copy splits no queues for the copy's session either. */
+const hasTarget = (api: KubeApi, { spec }: MirrordClusterSession): Effect.Effect<boolean, KubeError> =>
+  (spec.copyTarget ?? undefined) === undefined
+    ? Effect.succeed(true)
+    : api
+        .get(pods, spec.target?.name ?? "", spec.namespace)
+        .pipe(Effect.as(true), orIf("NotFound", Effect.succeed(false)))
+
 /** Orders the split of a child, if there is one to order. */
 const orderFor = Effect.fnUntraced(function* (
-  { options: { check, order } }: State,
+  { options: { api, check, order } }: State,
   child: MirrordClusterSession,
   known: Known
-): Effect.fn.Return<ChildSplitState> {
+): Effect.fn.Return<ChildSplitState, KubeError> {
   const wanted = wantedBy(child)
   if (wanted === undefined) return unreadable
   if (wanted.isAutomatic && wanted.given?.length === 0) return { _tag: "None" }
+  if (!(yield* hasTarget(api, child))) return withoutCopy
   const asked = check(wanted).pipe(Effect.tap((is) => (is ? order(child, wanted) : Effect.void)))
   const found = yield* Effect.result(asked)
   if (Result.isSuccess(found)) return { _tag: found.success ? "Pending" : "None" }

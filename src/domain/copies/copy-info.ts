@@ -16,7 +16,7 @@ import type { CopyRecord } from "./copy-record.ts"
 /** The CopyTarget of a copy (operator-api.md §9.2). */
 export const copyTarget = (
   metadata: ObjectMeta,
-  { owner, primary, session, spec, target }: CopyRecord,
+  { container, owner, primary, session, spec, target }: CopyRecord,
   { message, phase }: CopyState,
   now: number
 ): CopyTarget => {
@@ -28,7 +28,7 @@ export const copyTarget = (
       name: metadata.name,
       namespace,
       ...(metadata.uid === undefined ? {} : { uid: metadata.uid }),
-      ...(primary === undefined ? {} : { annotations: orderAnnotation({ primary, session, owner }) }),
+      ...(primary === undefined ? {} : { annotations: orderAnnotation({ primary, session, owner, container }) }),
       creationTimestamp: metadata.creationTimestamp ?? null
     },
     spec,

@@ -19,7 +19,9 @@ const CopyOrder = Schema.Struct({
   primary: Schema.String,
   /** The id of the session that the copy is for, as listed: the copies of all clusters have one name by it. */
   session: Schema.String.check(Schema.isPattern(/^[0-9A-F]{1,16}$/u)),
-  owner: SessionOwner
+  owner: SessionOwner,
+  /** The container that sessions use, as the cluster of the copy says. */
+  container: Schema.optionalKey(Schema.String)
 })
 export type CopyOrder = typeof CopyOrder.Type
 const readOrder = Schema.decodeUnknownResult(Schema.fromJsonString(CopyOrder))

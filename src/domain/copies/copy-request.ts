@@ -2,17 +2,20 @@
  * Reads the request for a copy of a target, and refuses what no copy can be made of. In a session over many clusters
  * the client checks nothing, so each wish that is not served is refused here (operator-api.md §9.3).
  *
- * Not here: whether the target exists (copy-source.ts), and who may ask (app/copies).
+ * Not here: whether the target exists (copy-source.ts), who may ask, and which splits of queues are served
+ * (app/copies).
  */
 
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { asObject, at, isObject, type JsonObject } from "../json.ts"
+import { at, isObject, type JsonObject } from "../json.ts"
 import { CopyTargetSpec } from "../resources/copy-target.ts"
 import { fieldProblems } from "../resources/resource-descriptor.ts"
+import type { ConnectParams } from "../sessions/connect-request.ts"
 import { parseTargetJson } from "../targets/target-json.ts"
 import { formatTargetPath } from "../targets/target-path.ts"
 import type { Target, TargetKind } from "../targets/target.ts"
+import { copySplits } from "./copy-splits.ts"
 
 /** A target of which a copy can be made. */
 export type CopiedTarget = Extract<Target, { readonly _tag: "Workload" }>
@@ -26,6 +29,8 @@ export interface CopyRequest {
   readonly sent: JsonObject
   readonly spec: CopyTargetSpec
   readonly scaleDown: boolean
+  /** The connect parameters that ask for the splits of queues that the copy is for. */
+  readonly splits: ConnectParams
 }
 
 /** Longest time that an unused copy may be kept for, in seconds. The real client asks for 30. */
@@ -45,18 +50,9 @@ const copied = (target: Target): Result.Result<CopiedTarget, string> => {
   )
 }
 
-const isEmpty = (value: unknown): boolean =>
-  value === null || value === undefined || (Array.isArray(value) ? value : Object.keys(asObject(value))).length === 0
-
 /** The wish of a readable spec that is not served, as a sentence. */
 const unserved = (target: CopiedTarget, spec: CopyTargetSpec): string | undefined => {
   const path = formatTargetPath(target)
-  // `mirrord up` adds splits by itself, which are left out where nothing is split (operator-api.md §9.2).
-  if (!isEmpty(spec.split_queues) && spec.auto_queue_splitting !== true)
-    return (
-      "This operator does not serve queue splitting (spec.split_queues): without it the program would read messages " +
-      "of everybody. Take it out of feature.split_queues."
-    )
   if (spec.scale_down === true && !scalable.has(target.kind))
     return (
       `${path} cannot be scaled down: only a deployment, rollout, statefulset or replicaset can. Take ` +
@@ -85,5 +81,6 @@ export const readCopyRequest = (body: unknown): Result.Result<CopyRequest, strin
     const target = yield* copied(named)
     const problem = unserved(target, spec)
     if (problem !== undefined) return yield* Result.fail(problem)
-    return { target, path: formatTargetPath(target), sent, spec, scaleDown: spec.scale_down === true }
+    const splits = yield* copySplits(spec)
+    return { target, path: formatTargetPath(target), sent, spec, scaleDown: spec.scale_down === true, splits }
   })

@@ -9,11 +9,15 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type { ObjectMeta } from "../resources/object-meta.ts"
 import { splitAnnotations } from "../sessions/names.ts"
+import { targetKinds } from "../targets/target.ts"
 import type { GivenQueue } from "./observed-split.ts"
-import type { WantedSplit } from "./wanted-split.ts"
+import type { NamedWorkload, WantedSplit } from "./wanted-split.ts"
 
-/** A split without its workload, which is the session's target. Queues that were made come beside it. */
-export type SplitWish = Omit<WantedSplit, "workload" | "given">
+/** A split. Queues that were made come beside it. */
+export interface SplitWish extends Omit<WantedSplit, "workload" | "given"> {
+  /** The workload of a session on a copy of it; `undefined` if the workload is the session's target. */
+  readonly workload: Omit<NamedWorkload, "namespace"> | undefined
+}
 
 const Queues = Schema.Array(
   Schema.Struct({ id: Schema.optional(Schema.String), original: Schema.String, queue: Schema.String })
@@ -29,6 +33,13 @@ const Wish = Schema.fromJsonString(
       })
     ),
     modes: Schema.Record(Schema.String, Schema.Literals(["steal", "mirror"])),
+    workload: Schema.optional(
+      Schema.Struct({
+        kind: Schema.Literals(targetKinds),
+        name: Schema.String,
+        container: Schema.optional(Schema.String)
+      })
+    ),
     isAutomatic: Schema.Boolean,
     isShared: Schema.Boolean,
     startedAt: Schema.optional(Schema.Number),
@@ -47,9 +58,10 @@ type Annotated = Pick<ObjectMeta, "annotations">
 export const readWish = ({ annotations }: Annotated): SplitWish | undefined => {
   const found = Result.getOrUndefined(readText(annotations?.[splitAnnotations.wish]))
   if (found === undefined) return undefined
-  const { filters, modes, ...rest } = found
+  const { filters, modes, workload, ...rest } = found
   return {
     ...rest,
+    workload: workload && { ...workload, container: workload.container },
     filters: new Map(
       Object.entries(filters).map(([id, { attributes, program }]) => [id, { attributes, program }] as const)
     ),

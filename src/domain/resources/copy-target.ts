@@ -10,6 +10,15 @@ import { SessionInfo } from "./session.ts"
 const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 const Names = optional(Schema.Array(Schema.String))
 
+const CopySplit = Schema.Struct({
+  queue_type: Schema.String,
+  queue_mode: optional(Schema.String),
+  message_filter: optional(Schema.Record(Schema.String, Schema.String)),
+  jq_filter: optional(Schema.String)
+})
+/** A queue that a copy is to have split; its id, where it comes in a list. */
+export type CopySplit = typeof CopySplit.Type & { readonly queue_id?: string }
+
 /** `spec`, snake_case (operator-api.md §9.2). The client compares all of it, so it is given back as it came. */
 export const CopyTargetSpec = Schema.Struct({
   /** Read by domain/targets/target-json.ts. */
@@ -17,7 +26,13 @@ export const CopyTargetSpec = Schema.Struct({
   /** Seconds that the copy lives without a session. */
   idle_ttl: optional(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
   scale_down: optional(Schema.Boolean),
-  split_queues: Schema.optionalKey(Schema.Unknown),
+  /** By the ids of queues, or as a list where ids repeat (operator-api.md §9.2). */
+  split_queues: optional(
+    Schema.Union([
+      Schema.Array(Schema.Struct({ ...CopySplit.fields, queue_id: Schema.String })),
+      Schema.Record(Schema.String, CopySplit)
+    ])
+  ),
   exclude_containers: Names,
   exclude_init_containers: Names,
   auto_queue_splitting: optional(Schema.Boolean),

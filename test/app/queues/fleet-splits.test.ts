@@ -153,7 +153,7 @@ describe("a session over clusters", () => {
     yield* passMinutes(1)
     yield* begun(fleet)
     // Its id is the lower one.
-    yield* connect(fleet, {}, "1")
+    yield* connect(fleet, {}, undefined, "1")
     fleet.b.member.api.setReachable(true)
     yield* passMinutes(2)
     assert.lengthOf(fleet.b.member.api.peekAll(splitSessions), 2)

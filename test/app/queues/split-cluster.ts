@@ -2,6 +2,7 @@ import { Clock, Effect } from "effect"
 import { applyJsonPatch } from "../../../lab/cluster/http/patches.ts"
 import { MemoryQueues } from "../../../lab/queues/memory-queues.ts"
 import { RandomStream } from "../../../lab/simulation/kernel/random-stream.ts"
+import { isCopy } from "../../../src/domain/copies/copy-record.ts"
 import { asObject, asObjects, asString, at } from "../../../src/domain/json.ts"
 import { patchedLabel, type PatchOperation } from "../../../src/domain/queues/pod-patch.ts"
 import { splitSessions } from "../../../src/domain/queues/stored-session.ts"
@@ -89,6 +90,8 @@ export class SplitCluster {
     Effect.gen({ self: this }, function* () {
       this.#collect()
       for (const deployment of this.api.peekAll(deployments)) this.#roll(deployment, now())
+      for (const { metadata } of this.api.peekAll(pods).filter(isCopyPod))
+        this.api.write(pods, metadata.name, { spec: { nodeName: "node" }, status: running }, metadata.namespace)
       if (this.isReading) yield* this.#consume()
       yield* Effect.sleep(500)
     }).pipe(Effect.forever)
@@ -169,7 +172,7 @@ export class SplitCluster {
   #consume(): Effect.Effect<void> {
     const readers = [
       ...this.api.peekAll(pods).flatMap((pod) => {
-        const values = at(pod, "status", "phase") === "Running" ? [...variablesOf(pod).values()] : []
+        const values = at(pod, "status", "phase") === "Running" && !isCopyPod(pod) ? [...variablesOf(pod).values()] : []
         const by = pod.metadata.labels?.[patchedLabel] ? "patched" : "pod"
         return values.map((value) => [by, value] as const)
       }),
@@ -190,6 +193,9 @@ export class SplitCluster {
     if (entries.length > 0) yield* this.queues.deleteBatch(url, entries)
   })
 }
+
+/** A copy of a target, whose container sleeps. */
+const isCopyPod = ({ metadata }: KubeObject): boolean => isCopy(metadata)
 
 /** The variables of a pod, which all name queues. */
 const variablesOf = (pod: KubeObject): ReadonlyMap<string, string> => {

@@ -7,6 +7,7 @@ import { makeConfigurationSource } from "../../../src/app/fleet/configuration-so
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { PatchOperation } from "../../../src/domain/queues/pod-patch.ts"
+import type { CopyTarget } from "../../../src/domain/resources/copy-target.ts"
 import { apiServices, deployments, namespaces, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
@@ -17,6 +18,7 @@ import { pass, request } from "../../support/connect-request.ts"
 import { configurationOf } from "../../support/fleet.ts"
 import { memberOf, startWorld } from "../../support/memory-session.ts"
 import { type MemoryCluster, openConnection } from "../../support/memory-world.ts"
+import { certificateOf } from "../../support/user-certificate.ts"
 import { client } from "../policies/policed.ts"
 import { SplitCluster } from "./split-cluster.ts"
 import { configure, leftOf, put } from "./split-life.ts"
@@ -118,6 +120,7 @@ export const splitFleet = Effect.fnUntraced(function* ({
         : undefined
   })
   const clock = yield* Clock.Clock
+  for (const { trusted } of [world.primary, ...world.members.values()]) trusted.add("ann")
   for (const name of ["shop", "kube-system"]) world.primary.api.write(namespaces, name, {})
   const clusterOf = Effect.fnUntraced(function* (name: string, sqs: MemoryQueues) {
     const member = memberOf(world, name)
@@ -161,22 +164,54 @@ export const splitFleet = Effect.fnUntraced(function* ({
 export type SplitFleet = Effect.Success<ReturnType<typeof splitFleet>>
 export type FleetMember = SplitFleet["a"]
 
-/** Connects and waits for the answer; gives also how many seconds that took. */
-export const connect = Effect.fnUntraced(function* (
-  { certificate, world }: SplitFleet,
-  params: object = {},
-  sessionId = "255"
-) {
-  const split = { sqs_splits: JSON.stringify({ orders: { to: "^ann$" } }) }
-  const query = new URLSearchParams({ connect: "true", key: "ann-key", ...split, ...params }).toString()
-  const wanted = request(certificate, { namespace: "shop", target: "deployment.consumer", query, sessionId })
-  const scope = yield* Scope.fork(yield* Effect.scope)
-  const opening = Effect.result(openConnection(world.primary, wanted)).pipe(Scope.provide(scope))
-  const fiber = yield* Effect.forkScoped(opening, { startImmediately: true })
+/** Waits for an answer of an operator; gives also how many seconds that took. */
+const answerOf = Effect.fnUntraced(function* <A, E>(asking: Effect.Effect<A, E, Scope.Scope>) {
+  const fiber = yield* Effect.forkScoped(Effect.result(asking), { startImmediately: true })
   let secs = 0
   for (; secs < 400 && fiber.pollUnsafe() === undefined; secs++) yield* pass("1 second")
   if (fiber.pollUnsafe() === undefined) throw new Error("the operator did not answer")
-  return { secs, result: yield* Fiber.join(fiber), close: Scope.close(scope, Exit.void) }
+  return { secs, result: yield* Fiber.join(fiber) }
+})
+
+/** A copy of the target for a user's sessions, and the cluster whose operator is asked. */
+export interface SplitCopy {
+  readonly at: MemoryCluster
+  readonly certificate: string
+  readonly name: string
+  readonly sessionId?: string
+}
+
+const splitSpec = {
+  target: { deployment: "consumer", container: null },
+  idle_ttl: 30,
+  scale_down: false,
+  split_queues: { orders: { queue_type: "SQS", message_filter: { to: "^ann$" } } }
+}
+
+/** Posts a copy of the target. */
+export const copy = Effect.fnUntraced(function* ({ world }: SplitFleet, spec: object = {}, at = world.primary) {
+  const certificate = yield* certificateOf(at)
+  const asked = { ...request(certificate), namespace: "shop", body: { spec: { ...splitSpec, ...spec } } }
+  const { result } = yield* answerOf(at.operator?.createCopyTarget(asked) ?? Effect.die("no operator"))
+  yield* passMinutes(0.2)
+  return Result.map(result, (made): SplitCopy => ({ at, certificate, name: (made as CopyTarget).metadata.name }))
+})
+
+/** Connects to the target, or to a copy of it, whose splits the connect does not name. */
+export const connect = Effect.fnUntraced(function* (
+  { certificate, world }: SplitFleet,
+  params: object = {},
+  copied?: SplitCopy,
+  newId = "255"
+) {
+  const split = copied === undefined ? { sqs_splits: JSON.stringify({ orders: { to: "^ann$" } }) } : {}
+  const query = new URLSearchParams({ connect: "true", key: "ann-key", ...split, ...params }).toString()
+  const { name: target = "deployment.consumer", sessionId = newId } = copied ?? {}
+  const isCopy = copied !== undefined
+  const wanted = request(copied?.certificate ?? certificate, { namespace: "shop", query, target, sessionId, isCopy })
+  const scope = yield* Scope.fork(yield* Effect.scope)
+  const opening = openConnection(copied?.at ?? world.primary, wanted).pipe(Scope.provide(scope))
+  return { ...(yield* answerOf(opening)), close: Scope.close(scope, Exit.void) }
 })
 
 /** The value of a variable of the target, as the user's program got it. */
@@ -187,8 +222,8 @@ export const variableIn = (got: ReadonlyArray<DaemonMessage>, name: string): str
 }
 
 /** A user whose session has begun, and whose program reads the queue that the operator named. */
-export const begun = Effect.fnUntraced(function* (fleet: SplitFleet, params: object = {}) {
-  const { close, result, secs } = yield* connect(fleet, params)
+export const begun = Effect.fnUntraced(function* (fleet: SplitFleet, params: object = {}, copied?: SplitCopy) {
+  const { close, result, secs } = yield* connect(fleet, params, copied)
   if (Result.isFailure(result)) throw result.failure
   const channel = result.success
   const user = yield* client(channel)

@@ -8,6 +8,7 @@ import {
   wishNote
 } from "../../../src/domain/queues/split-wish.ts"
 import { splitAnnotations } from "../../../src/domain/sessions/names.ts"
+import { targetKinds } from "../../../src/domain/targets/target.ts"
 
 const text = fc.string({ maxLength: 8 })
 const wish: fc.Arbitrary<SplitWish> = fc.record({
@@ -18,6 +19,10 @@ const wish: fc.Arbitrary<SplitWish> = fc.record({
     )
     .map((filters) => new Map(Object.entries(filters))),
   modes: fc.dictionary(text, fc.constantFrom("steal", "mirror")).map((modes) => new Map(Object.entries(modes))),
+  workload: fc.option(
+    fc.record({ kind: fc.constantFrom(...targetKinds), name: text, container: fc.option(text, { nil: undefined }) }),
+    { nil: undefined }
+  ),
   isAutomatic: fc.boolean(),
   isShared: fc.boolean(),
   startedAt: fc.option(fc.nat(), { nil: undefined }),

@@ -20,6 +20,7 @@ import { failureStatus } from "../../../domain/sessions/failure-status.ts"
 import { representativeNews } from "../../../domain/sessions/representative-news.ts"
 import { type SessionId, sessionIdHex } from "../../../domain/sessions/session-id.ts"
 import { fromKubeTarget } from "../../../domain/targets/kube-target.ts"
+import type { Target } from "../../../domain/targets/target.ts"
 import type { Agents, AgentUnreachable } from "../../../ports/agents.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
@@ -106,6 +107,8 @@ export interface AttachingClient {
   readonly isUser: boolean
   readonly identity: ClientIdentity
   readonly params: ConnectParams
+  /** The workload whose queues it splits; missing: the session's target. */
+  readonly queuesOf?: Target | undefined
   readonly id: SessionId
   readonly asked: ReturnType<typeof askedBy>
   readonly term?: string | undefined

@@ -193,11 +193,12 @@ const attachUser = Effect.fnUntraced(function* (
   const { controller, notifier, remoteSessionTimeoutSecs, splits } = state.options
   const find = () => controller.session(name)
   const asked = askedBy(request, owner)
+  const queuesOf = request.copyTarget?.queuesOf
   const spec = yield* Effect.fromResult(Result.mapError(sessionSpec(request, owner, params), badRequest))
   const clients = yield* state.newSessions.arrive(name)
   if (find() === undefined) {
     yield* mayBegin(state, spec, params)
-    const isSplit = yield* mayBeginSplit(splits, params, spec)
+    const isSplit = yield* mayBeginSplit(splits, { params, queuesOf }, spec)
     yield* createSession(state, { name, isSplit }, spec, asked)
     clients.isNew = true
   }
@@ -215,6 +216,7 @@ const attachUser = Effect.fnUntraced(function* (
     isUser: true,
     identity: identityOf(request),
     params,
+    queuesOf,
     id: own.id,
     asked
   })

@@ -16,6 +16,7 @@ import type { ConnectParams } from "../../../domain/sessions/connect-request.ts"
 import { failureStatus } from "../../../domain/sessions/failure-status.ts"
 import { asksForSplit, splitsQueues } from "../../../domain/sessions/names.ts"
 import { fromKubeTarget } from "../../../domain/targets/kube-target.ts"
+import type { Target } from "../../../domain/targets/target.ts"
 import { ApiError, badRequest, conflict, reconnectNotPossible } from "../../api/status.ts"
 import type { QueueSplits } from "../../queues/queue-splits.ts"
 
@@ -24,6 +25,8 @@ interface SplitClient {
   /** Whether it is a user, and not the operator of a primary. */
   readonly isUser: boolean
   readonly params: ConnectParams
+  /** The workload whose queues it names, if that is not the session's target but what that was copied from. */
+  readonly queuesOf?: Target | undefined
 }
 
 /** Seconds in which the pods of a workload may be replaced, with a margin to the restarts' own bounds. */
@@ -35,10 +38,10 @@ export const patienceOf = (usual: number, { params }: Pick<SplitClient, "params"
 
 /** The split that a client asks for in a session of this spec; `undefined` if none. */
 const wantedBy = (
-  { isUser, params }: SplitClient,
+  { isUser, params, queuesOf }: SplitClient,
   { namespace, target }: Pick<MirrordClusterSessionSpec, "namespace" | "target">
 ): Effect.Effect<WantedSplit | undefined, ApiError> => {
-  const named = fromKubeTarget(target)
+  const named = queuesOf ?? fromKubeTarget(target)
   if (named === undefined) return Effect.succeed(undefined)
   const wanted = wantedSplit(params, { namespace, target: named, isLink: !isUser })
   return Effect.fromResult(Result.mapError(wanted, badRequest))
@@ -47,10 +50,10 @@ const wantedBy = (
 /** Whether a user's new session splits queues. Refuses an impossible split, before anything is made for it. */
 export const mayBeginSplit = Effect.fnUntraced(function* (
   splits: QueueSplits["Service"],
-  params: ConnectParams,
+  client: Omit<SplitClient, "isUser">,
   spec: MirrordClusterSessionSpec
 ) {
-  const wanted = yield* wantedBy({ isUser: true, params }, spec)
+  const wanted = yield* wantedBy({ ...client, isUser: true }, spec)
   return wanted !== undefined && (yield* splits.check(wanted))
 })
 

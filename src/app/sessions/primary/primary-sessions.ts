@@ -52,17 +52,20 @@ export interface PrimarySessions {
 
 /** The annotations by which the clusters of a session learn which queues are to be split. */
 const splitNotes = Effect.fnUntraced(function* (
-  params: ConnectParams,
+  { params, request: { copyTarget } }: UserConnection,
   { namespace, target }: MirrordMultiClusterSessionSpec
 ): Effect.fn.Return<Readonly<Record<string, string>>, ApiError> {
-  const named = fromKubeTarget(target)
+  const queuesOf = copyTarget?.queuesOf
+  const named = queuesOf ?? fromKubeTarget(target)
   if (named === undefined) return {}
   const wanted = yield* Effect.fromResult(
     Result.mapError(wantedSplit(params, { namespace, target: named, isLink: false }), badRequest)
   )
   const startedAt = yield* Clock.currentTimeMillis
   // Of one cluster too: others may join while it runs.
-  return wanted === undefined ? {} : wishNote({ ...wanted, isShared: true, startedAt })
+  if (wanted === undefined) return {}
+  const workload = queuesOf && wanted.workload
+  return wishNote({ ...wanted, workload, isShared: true, startedAt })
 })
 
 /** How long a session may take to start, in s. */
@@ -72,14 +75,15 @@ const startSecs = ({ remoteSessionTimeoutSecs }: PrimarySessionsOptions, { param
 /** Creates the parent of a session at its first connect. */
 const createParent = Effect.fnUntraced(function* (
   { clusterName: primaryCluster, defaultCluster, fleet, ownApi }: PrimarySessionsOptions,
-  { asked, name, owner, params, request }: UserConnection
+  connection: UserConnection
 ): Effect.fn.Return<void, ApiError> {
+  const { asked, name, owner, params, request } = connection
   const clusters = [...fleet.clusters.keys()]
   const spec = yield* Effect.fromResult(
     Result.mapError(parentSpec(request, owner, params, { clusters, primaryCluster, defaultCluster }), badRequest)
   )
   const traceparent = yield* currentTraceparent
-  const split = yield* splitNotes(params, spec)
+  const split = yield* splitNotes(connection, spec)
   const notes = { ...(traceparent !== undefined && { [traceparentAnnotation]: traceparent }), ...split }
   const annotations = Object.keys(notes).length === 0 ? {} : { annotations: notes }
   const parent = {
