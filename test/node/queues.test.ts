@@ -118,6 +118,9 @@ describeReal(
       expect(listed.match(/\| [\da-f]{16}\.consumer\.deployment .*\| Deployment\/consumer \| Ready \|/gu)).toHaveLength(
         2
       )
+      expect(await said("queues", "status", "-A")).toContain(listed.slice(listed.indexOf("| NAME")))
+      const [name = ""] = /[\da-f]{16}\.consumer\.deployment/u.exec(listed) ?? []
+      expect(await said("queues", "status", name)).toContain("queue=orders")
       const shown = await said("operator", "status")
       expect(shown).toMatch(/\| orders +\| mirrord-tmp-[^-]+-orders \| to:\^ann\$ +\|/u)
       expect(shown).toMatch(/\| orders +\| mirrord-tmp-[^-]+-orders \| jq:\.Message.* == "bob" \|/u)
