@@ -165,6 +165,17 @@ describe("the clients of a copy with a split", () => {
     assert.deepStrictEqual(fleet.b.split.values("consumer"), ["orders-us", "orders-us"])
   })
 
+  it.effect("are refused if splits have been switched off meanwhile", function* () {
+    const splitting = new Set(["primary", "a", "b"])
+    const fleet = yield* splitFleet({ splitting })
+    const copied = Result.getOrThrow(yield* copy(fleet, { idle_ttl: 600 }))
+    splitting.delete("primary")
+    yield* killOperator(fleet, fleet.world.primary)
+    yield* fleet.world.start(fleet.world.primary)
+    const { result } = yield* connect(fleet, {}, copied)
+    assert.include(refusedWith(result).message, "does not serve queue splitting for SQS")
+  })
+
   it.effect("are refused by the split's sentence if it cannot be made any more", function* () {
     const fleet = yield* splitFleet()
     const copied = Result.getOrThrow(yield* copy(fleet, {}, fleet.a.member))

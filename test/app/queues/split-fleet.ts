@@ -40,7 +40,7 @@ export interface SplitFleetOptions {
   /** The clusters where configurations are written. */
   readonly configured?: ReadonlyArray<string>
   /** The clusters whose operators split queues. */
-  readonly splitting?: ReadonlyArray<string>
+  readonly splitting?: Iterable<string>
   readonly sessionTtlSecs?: number
 }
 
@@ -110,7 +110,7 @@ export const splitFleet = Effect.fnUntraced(function* ({
   const { certificate, world } = yield* startWorld(known, {
     configuration: yield* makeConfigurationSource(files, known),
     splitting: (cluster) =>
-      splitting.includes(cluster)
+      [...splitting].includes(cluster)
         ? {
             settings: { lingerSeconds: 60, isolatesPods: false, waitsForPods: true },
             queues: ports.get(cluster) ?? home.port(() => false),

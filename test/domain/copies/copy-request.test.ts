@@ -97,7 +97,7 @@ describe("a request for a copy", () => {
     const { splits } = Result.getOrThrow(read({ ...queues(any), auto_queue_splitting: true }))
     const automatic = { up_session_info: { autoQueueSplitting: true } }
     expect(splits.values).toEqual({ sqs_splits: { "*": {} }, sqs_jq_filters: { "*": ".a" }, ...automatic })
-    const connect = Result.getOrThrow(parseConnectQuery('connect=true&up_session_info={"autoQueueSplitting":true}'))
+    const connect = Result.getOrThrow(parseConnectQuery('connect=true&up_session_info={"autoQueueSplitting": true}'))
     const both = withSplits(connect, splits)
     expect(Result.getOrThrow(parseConnectQuery(connectQuery(both))), "a member can read it").toEqual(both)
   })
