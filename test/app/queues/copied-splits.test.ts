@@ -15,10 +15,10 @@ import {
   connect,
   copy,
   type FleetMember,
-  killOperator,
   leftIn,
   passMinutes,
   readBy,
+  restartOperator,
   sendTo,
   splitFleet,
   type SplitFleetOptions
@@ -126,11 +126,7 @@ describe("the clients of a copy with a split", () => {
     const first = yield* begun(fleet, {}, copied)
     yield* first.leave
     // Another leader of the primary knows the copy by its clusters alone.
-    if (where === "primary") {
-      yield* killOperator(fleet, at)
-      yield* fleet.world.start(at)
-    }
-    yield* passMinutes(0.2)
+    yield* restartOperator(fleet, at)
     const again = yield* begun(fleet, {}, copied)
     const other = yield* begun(fleet, {}, { ...copied, sessionId: "256" })
     assert.strictEqual(again.queue, first.queue)
@@ -170,8 +166,7 @@ describe("the clients of a copy with a split", () => {
     const fleet = yield* splitFleet({ splitting })
     const copied = Result.getOrThrow(yield* copy(fleet, { idle_ttl: 600 }))
     splitting.delete("primary")
-    yield* killOperator(fleet, fleet.world.primary)
-    yield* fleet.world.start(fleet.world.primary)
+    yield* restartOperator(fleet, fleet.world.primary)
     const { result } = yield* connect(fleet, {}, copied)
     assert.include(refusedWith(result).message, "does not serve queue splitting for SQS")
   })

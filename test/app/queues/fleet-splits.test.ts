@@ -1,7 +1,7 @@
 /** Splits of queues in sessions over a fleet, from the user's connect to the last queue. */
 
 import { assert, describe } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, type Scope } from "effect"
 import { asObjects, at } from "../../../src/domain/json.ts"
 import { splitSessions } from "../../../src/domain/queues/stored-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
@@ -16,6 +16,7 @@ import {
   leftIn,
   passMinutes,
   readBy,
+  restartOperator,
   sendTo,
   sessionName,
   type SplitFleet,
@@ -188,23 +189,20 @@ describe("a session over clusters", () => {
     assert.deepStrictEqual(leftIn(fleet), [])
   })
 
-  const breaks: ReadonlyArray<readonly [string, (fleet: SplitFleet) => Effect.Effect<void>, boolean]> = [
+  const breaks: ReadonlyArray<
+    readonly [string, (fleet: SplitFleet) => Effect.Effect<void, never, Scope.Scope>, boolean]
+  > = [
     ["another cluster that is away", (fleet) => outage(fleet, "b"), false],
     ["its default cluster that is away", (fleet) => outage(fleet, "a"), false],
-    ["its primary that restarts", (fleet) => restart(fleet, fleet.world.primary), true],
-    ["its default's operator that restarts", (fleet) => restart(fleet, fleet.a.member), true],
-    ["another operator that restarts", (fleet) => restart(fleet, fleet.b.member), true]
+    ["its primary that restarts", (fleet) => restartOperator(fleet, fleet.world.primary), true],
+    ["its default's operator that restarts", (fleet) => restartOperator(fleet, fleet.a.member), true],
+    ["another operator that restarts", (fleet) => restartOperator(fleet, fleet.b.member), true]
   ]
   const outage = Effect.fnUntraced(function* (fleet: SplitFleet, name: "a" | "b") {
     fleet[name].member.api.setReachable(false)
     yield* passMinutes(3)
     fleet[name].member.api.setReachable(true)
     yield* passMinutes(2)
-  })
-  const restart = Effect.fnUntraced(function* (fleet: SplitFleet, member: SplitFleet["a"]["member"]) {
-    yield* killOperator(fleet, member)
-    yield* Effect.orDie(fleet.world.start(member))
-    yield* passMinutes(0.2)
   })
   it.effect.each(breaks)("outlives %s, with one queue", function* ([, happen, comesAgain]) {
     const fleet = yield* splitFleet(otherNames)

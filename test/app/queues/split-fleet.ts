@@ -74,10 +74,21 @@ const asking = (member: MemoryCluster) => (uid: string, review: object) => {
 
 export const sessionName = "mc-00000000000000ff"
 
+/** Lets time pass when the scope of an operator that started before this closes: it ends once its calls are answered. */
+const answerAtEnd = Effect.addFinalizer(() => Effect.forkDetach(Effect.repeat(pass("1 second"), { times: 60 })))
+
 /** Ends the operator of a cluster, while its last calls are answered. */
 export const killOperator = Effect.fnUntraced(function* ({ world }: SplitFleet, member: MemoryCluster) {
   yield* Effect.forkDetach(world.kill(member))
   yield* passMinutes(0.5)
+})
+
+/** Ends the operator of a cluster, and starts the next one. */
+export const restartOperator = Effect.fnUntraced(function* (fleet: SplitFleet, member: MemoryCluster) {
+  yield* killOperator(fleet, member)
+  yield* Effect.orDie(fleet.world.start(member))
+  yield* answerAtEnd
+  yield* passMinutes(0.2)
 })
 
 /** Lets minutes pass in small steps, between which everything may answer. */
@@ -152,8 +163,7 @@ export const splitFleet = Effect.fnUntraced(function* ({
     world.primary.api.write(mirrordSplitConfigs, "consumer", { spec }, "shop")
   }
   yield* passMinutes(0.2)
-  // Operators end only when their calls are answered.
-  yield* Effect.addFinalizer(() => Effect.forkDetach(Effect.repeat(pass("1 second"), { times: 60 })))
+  yield* answerAtEnd
   const join = Effect.suspend(() => {
     files.write(documentsOf(["a", "b"], times))
     return passMinutes(1)
