@@ -33,8 +33,14 @@ export class SplitCluster {
   readonly api: MemoryKubeApi
   readonly sqs: MemoryQueues
   readonly queues: MessageQueues["Service"]
-  /** The messages that programs have read, with the name of the queue and who read it when. */
-  readonly read: Array<{ readonly by: string; readonly queue: string; readonly body: string; readonly at: number }> = []
+  /** The messages that programs have read, with the session's key and the name of the queue, and who read it when. */
+  readonly read: Array<{
+    readonly by: string
+    readonly queue: string
+    readonly body: string
+    readonly key: string | undefined
+    readonly at: number
+  }> = []
   /** Answers for the operator; `undefined` while it is away. */
   operator: AskAboutPod | undefined
   /** Local programs by the names of their sessions, with the queues of each. */
@@ -188,7 +194,8 @@ export class SplitCluster {
     const url = queue.includes("/") ? queue : yield* this.queues.urlOf(queue)
     const found = yield* this.queues.receive({ url, max: 10, waitSeconds: 0, visibilitySeconds: 30 })
     const now = yield* Clock.currentTimeMillis
-    for (const { Body: body = "" } of found) this.read.push({ by, queue, body, at: now })
+    for (const { Body: body = "", MessageAttributes } of found)
+      this.read.push({ by, queue, body, key: MessageAttributes?.["mirrord-key"]?.StringValue, at: now })
     const entries = found.flatMap(({ ReceiptHandle = "" }, index) => [{ Id: String(index), ReceiptHandle }])
     if (entries.length > 0) yield* this.queues.deleteBatch(url, entries)
   })

@@ -1,6 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { mirrordPropertyLists } from "../../../src/domain/resources/queues/mirrord-property-list.ts"
+import { QueueError } from "../../../src/ports/message-queues.ts"
 import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
 import type { SplitCluster } from "./split-cluster.ts"
@@ -8,6 +9,11 @@ import { begin, clusterWith, configure, end, leftOf, operate, put, sessionName, 
 
 const putNow = (cluster: SplitCluster, body: string, to: string) =>
   Effect.map(Clock.currentTimeMillis, (now) => put(cluster, body, to, now))
+
+/** A filter of attributes, and a program that knows the time that it may take. */
+const filter = { attributes: { to: "^ann$" }, program: ",300]" }
+
+const refused = new QueueError({ operation: "CreateQueue", queue: "new", reason: "Invalid", detail: "no such right" })
 
 describe("the split of a workload's queue", () => {
   it.effect("gives each message to whom its filter says, and leaves nothing behind", function* () {
@@ -32,36 +38,66 @@ describe("the split of a workload's queue", () => {
       Array.from({ length: 10 }, (_, n) => `m${2 * n}`)
     )
     assert.lengthOf(cluster.read, 20)
+    for (const { by, key } of cluster.read) assert.strictEqual(key, by === "ann" ? "ann-key" : undefined)
     cluster.programs.clear()
     yield* putNow(cluster, "late", "ann")
     yield* pass("2 seconds")
     end(cluster)
     yield* pass("10 minutes")
-    assert.strictEqual(cluster.read.at(-1)?.body, "late")
+    assert.deepInclude(cluster.read.at(-1), { body: "late", key: undefined })
     assert.deepStrictEqual(cluster.values("consumer"), ["orders", "orders"])
     assert.deepStrictEqual(leftOf(cluster), [])
     assert.deepStrictEqual(cluster.sqs.lost, [])
   })
 
-  it.effect("makes queues like the original, with the tags of both", function* () {
+  it.effect("asks SQS for what it needs to begin, and then once a minute for what may have changed", function* () {
     const cluster = clusterWith()
-    const arn = "arn:aws:sqs:eu-central-1:123456789012:"
-    const attributes = { VisibilityTimeout: "77", DelaySeconds: "5", Policy: `{"Resource":"${arn}orders"}` }
-    cluster.sqs.add("orders", attributes, { team: "a", stage: "b" })
-    const spec = { properties: [{ name: "tags", value: '{"team":"c"}' }] }
-    cluster.api.write(mirrordPropertyLists, "tags", { spec }, "shop")
-    const orders = { id: "orders", kind: "sqs", appConfig: { queue: [{ env: "ORDERS" }] }, queueConfig: "tags" }
-    configure(cluster, "consumer", [], { queues: [orders] })
     yield* begin(cluster)
     const { splits } = yield* operate(cluster)
     yield* pass("1 second")
     yield* start(cluster, splits, wanted("^ann$"))
+    const counts = () =>
+      ["GetQueueAttributes", "ListQueueTags", "CreateQueue"].map(
+        (asked) => cluster.sqs.calls.filter(({ operation }) => operation === asked).length
+      )
+    yield* pass("10 seconds")
+    // The look before the session was taken, and the look after.
+    assert.deepStrictEqual(counts(), [3, 2, 2])
+    yield* pass("5 minutes")
+    assert.deepStrictEqual(counts(), [8, 2, 2])
+  })
+
+  it.effect.each([true, false])("makes queues like the original, where it may have dead letters: %s", function* (may) {
+    const cluster = clusterWith()
+    const arn = "arn:aws:sqs:eu-central-1:123456789012:"
+    const own = { VisibilityTimeout: "77", RedrivePolicy: `{"deadLetterTargetArn":"${arn}dead","maxReceiveCount":9}` }
+    const attributes = { ...own, DelaySeconds: "5", Policy: `{"Resource":"${arn}orders"}` }
+    cluster.sqs.add("orders", attributes, { team: "a", stage: "b" })
+    const properties = Object.entries({ tags: '{"team":"c"}', sns: "true", jq_time_limit: "300" })
+    const spec = { properties: properties.map(([name, value]) => ({ name, value })) }
+    cluster.api.write(mirrordPropertyLists, "own", { spec }, "shop")
+    const orders = { id: "orders", kind: "sqs", appConfig: { queue: [{ env: "ORDERS" }] }, queueConfig: "own" }
+    configure(cluster, "consumer", [], { queues: [orders] })
+    yield* begin(cluster)
+    const create: typeof cluster.queues.create = (queue) =>
+      may || !("RedrivePolicy" in queue.attributes) ? cluster.queues.create(queue) : Effect.fail(refused)
+    const { splits } = yield* operate(cluster, { queues: { ...cluster.queues, create } })
+    yield* pass("1 second")
+    yield* start(cluster, splits, wanted("", { filters: new Map([["orders", filter]]) }))
     yield* pass("10 seconds")
     const made = cluster.sqs.names.flatMap((name) => (name === "orders" ? [] : (cluster.sqs.named(name) ?? [])))
     assert.lengthOf(made, 2)
-    for (const { attributes: own, name, tags } of made) {
-      assert.deepInclude(own, { VisibilityTimeout: "77", DelaySeconds: "0", Policy: `{"Resource":"${arn}${name}"}` })
+    for (const { attributes: found, name, tags } of made) {
+      assert.deepInclude(found, { VisibilityTimeout: "77", DelaySeconds: "0", Policy: `{"Resource":"${arn}${name}"}` })
+      assert.strictEqual(found["RedrivePolicy"], may && name.includes("-main-") ? own.RedrivePolicy : undefined)
       assert.deepStrictEqual(tags, { team: "c", stage: "b" })
     }
+    cluster.programs.set("ann", [splits.variables(sessionName).get("ORDERS") ?? ""])
+    yield* putNow(cluster, '{"MessageAttributes":{"to":{"Type":"String","Value":"ann"}}}', "by Amazon SNS")
+    yield* pass("10 seconds")
+    assert.deepStrictEqual(
+      cluster.read.map(({ by }) => by),
+      ["ann"]
+    )
   })
 })

@@ -1,10 +1,12 @@
 import { assert, describe } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import type { QueueSplits } from "../../../src/app/queues/queue-splits.ts"
+import { splitSessions } from "../../../src/domain/queues/stored-session.ts"
 import { endedSplit, splitPatches } from "../../../src/domain/queues/stored-split.ts"
 import { apiServices, deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { MirrordClusterSession } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordSplitConfigs } from "../../../src/domain/resources/queues/mirrord-split-config.ts"
+import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
 import type { SplitCluster } from "./split-cluster.ts"
@@ -92,6 +94,8 @@ describe("a split without a right at SQS", () => {
     assert.strictEqual(bodiesRead(cluster), 10)
   })
 })
+
+const conflict = new KubeError({ cluster: "here", operation: "patch", reason: "Conflict", detail: "it has changed" })
 
 const urlOf = (name: string): string => `https://sqs.eu-central-1.amazonaws.com/123456789012/${name}`
 
@@ -239,6 +243,29 @@ describe("a split whose parts are taken away", () => {
     yield* pass("5 minutes")
     assert.deepStrictEqual(leftOf(cluster), [])
     assert.strictEqual(cluster.sqs.bodies.length + bodiesRead(cluster), 10)
+  })
+
+  it.effect("goes on where another writer is first again and again, of whom no watch says a word", function* () {
+    const cluster = clusterWith()
+    const { splits } = yield* began(cluster)
+    cluster.api.before = ({ name, plural, verb }) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const kind = [splitPatches, splitSessions].find((one) => one.plural === plural)
+        if (verb !== "patch" || now > 11_000) return Effect.void
+        // The workload is read before each write, and has a conflict without a change.
+        if (kind === undefined) return Effect.fail(conflict)
+        cluster.api.write(kind, name, { metadata: { labels: { at: `${now}` } } })
+        return Effect.void
+      })
+    cluster.api.setMuted(true)
+    const calls = cluster.api.calls.length
+    const session = yield* start(cluster, splits, wanted("^ann$"))
+    yield* pass("14 seconds")
+    assert.isTrue(cluster.values("consumer").every((value) => value?.includes("-main-orders")))
+    cluster.api.setMuted(false)
+    yield* pass("6 seconds")
+    assert.strictEqual(stateOf(splits, session), "Met")
+    assert.isAtMost(looksSince(cluster, calls), 40)
   })
 
   it.effect("makes no more than three turns a minute while nothing happens", function* () {

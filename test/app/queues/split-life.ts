@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Fiber, Layer, Result, Scope, Stream } from "effect"
 import { Capabilities } from "../../../src/app/ground/capability.ts"
+import { CurrentSettings } from "../../../src/app/kernel/setting-values.ts"
 import { PodReviews } from "../../../src/app/queues/pod-reviews.ts"
 import { QueueSplits } from "../../../src/app/queues/queue-splits.ts"
 import { QueueSplitting } from "../../../src/app/queues/queue-splitting.ts"
@@ -153,6 +154,7 @@ export const operate = Effect.fnUntraced(function* (
   }
   const made = yield* Layer.build(splitLayer).pipe(
     Effect.provideContext(Context.add(ground, QueueSplitting, { options, servedAuthority: () => undefined })),
+    Effect.updateService(CurrentSettings, (settings) => ({ ...settings, addsSessionKey: true })),
     Scope.provide(scope)
   )
   const { lookup } = Context.get(made, PodReviews)

@@ -11,12 +11,14 @@ import { readMessageFilter } from "../../../src/domain/queues/message-filter.ts"
 import { JqFailed, JqPrograms } from "../../../src/ports/jq-programs.ts"
 import { MessageQueues } from "../../../src/ports/message-queues.ts"
 
-/** Programs of these tests: a text that the body has, or the word for what goes wrong. */
+/** Programs of these tests: a text that the body or the limit has, or the word for what goes wrong. */
 export const jq: JqPrograms["Service"] = {
   check: () => Effect.void,
-  run: ({ inputs, program }) => {
+  run: ({ inputs, limit, program }) => {
     if (program === "endless") return Effect.never
-    const answers = Effect.succeed(inputs.map((input) => ["no verdict", JSON.stringify(input).includes(program), true]))
+    const answers = Effect.succeed(
+      inputs.map((input) => ["no verdict", JSON.stringify([input, limit]).includes(program), true])
+    )
     if (program === "slow") return Effect.delay(answers, 400 * inputs.length)
     if (program === "late")
       return Effect.fail(new JqFailed({ reason: "TooSlow", detail: "it took longer than 200 ms" }))
