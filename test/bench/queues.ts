@@ -1,6 +1,7 @@
 /**
  * Measures the split of a queue on ElasticMQ: messages a second and calls for a message, against bare loops of receive,
- * send and delete on the same server, and the time that a message is under way.
+ * send and delete on the same server, and how long a message is under way, against a queue without a split. Before, on
+ * queues in memory, the memory that a million messages take.
  */
 
 import {
@@ -9,44 +10,26 @@ import {
   SendMessageBatchCommand,
   SQSClient
 } from "@aws-sdk/client-sqs"
-import { Effect, Layer, Result } from "effect"
+import { Effect, Layer } from "effect"
 import { freePort } from "../../lab/playground/free-ports.ts"
 import { startElasticMq } from "../../lab/playground/queues/elasticmq.ts"
 import { sqsQueues } from "../../src/adapters/aws/sqs-queues.ts"
 import { jqPrograms } from "../../src/adapters/jq/jq-programs.ts"
-import { type Forwarder, makeForwarder } from "../../src/app/queues/forwarder.ts"
-import { readMessageFilter } from "../../src/domain/queues/message-filter.ts"
 import { MessageQueues } from "../../src/ports/message-queues.ts"
+import { attributes, forward, forwardedBy, makeQueues, oneOf, type Queues } from "./queues/bench-split.ts"
+import { measureDelays } from "./queues/delays.ts"
+import { heldMemory } from "./queues/held-memory.ts"
 import { median, spread } from "./spread.ts"
 
 const bodyBytes = 500
-/** Of so many messages one is the session's. */
-const oneOf = 10
+/** Senders of a loaded queue. Each has ten messages under way. */
+const busy = 4
 
+type Delays = Effect.Success<ReturnType<typeof measureDelays>>
 interface Measured {
   readonly perSecond: number
   readonly callsEach: number
 }
-
-const destination = (url: string, sessionKey?: string) => ({
-  url,
-  isFifo: false,
-  maximumMessageSize: 262_144,
-  sessionKey
-})
-
-const attributes = (index: number) => ({
-  user: { DataType: "String", StringValue: index % oneOf === 0 ? "ann" : `user-${index}` },
-  count: { DataType: "Number", StringValue: String(index) }
-})
-
-/** New queues, by what they are for. */
-const makeQueues = Effect.fnUntraced(function* (beside: string, name: string) {
-  const queues = yield* MessageQueues
-  const make = (role: string) => queues.create({ name: `${name}-${role}`, beside, attributes: {}, tags: {} })
-  return { original: yield* make("original"), main: yield* make("main"), session: yield* make("session") }
-})
-type Queues = Effect.Success<ReturnType<typeof makeQueues>>
 
 const fill = Effect.fnUntraced(function* (url: string, count: number) {
   const queues = yield* MessageQueues
@@ -62,25 +45,6 @@ const fill = Effect.fnUntraced(function* (url: string, count: number) {
   const firsts = Array.from({ length: count / 10 }, (_, at) => at * 10)
   yield* Effect.forEach(firsts, batch, { concurrency: 8, discard: true })
 })
-
-/** A forwarder with a session that wants the messages of one user. */
-const forward = Effect.fnUntraced(function* ({ main, original, session }: Queues) {
-  const filter = Result.getOrThrow(readMessageFilter({ attributes: { user: "^ann$" }, program: undefined }))
-  const forwarder = yield* makeForwarder({
-    source: { url: original, isFifo: false, sns: false, jqLimit: 200, s3Metadata: undefined },
-    main: destination(main),
-    report: (report) => {
-      throw new Error(JSON.stringify(report))
-    }
-  })
-  yield* forwarder.changeSessions([
-    { id: 1n, startedAt: 0, mode: "steal", filter, queue: destination(session, "bench") }
-  ])
-  return forwarder
-})
-
-const forwardedBy = (forwarder: Forwarder): number =>
-  forwarder.counts().forwardedToMain + forwarder.counts().sessions.reduce((sum, { forwarded }) => sum + forwarded, 0)
 
 const measured = (count: number, began: number, calls: number): Measured => ({
   perSecond: count / ((performance.now() - began) / 1_000),
@@ -125,22 +89,6 @@ const measureBare = async ({ main, original }: Queues, count: number, loops: num
   return measured(count, began, calls)
 }
 
-/** Sends messages one after the other, and waits for each of them at another queue; in ms. */
-const delays = Effect.fnUntraced(function* (from: string, to: string, count: number) {
-  const queues = yield* MessageQueues
-  const times: Array<number> = []
-  for (let index = 0; index < count; index++) {
-    const began = performance.now()
-    yield* queues.sendBatch(from, [{ Id: "0", MessageBody: "x", MessageAttributes: attributes(0) }])
-    const [message] = yield* queues.receive({ url: to, max: 1, waitSeconds: 5, visibilitySeconds: 30 })
-    if (message?.ReceiptHandle === undefined) throw new Error("a message did not come within 5 s")
-    times.push(performance.now() - began)
-    yield* queues.deleteBatch(to, [{ Id: "0", ReceiptHandle: message.ReceiptHandle }])
-  }
-  times.sort((a, b) => a - b)
-  return { p50: median(times), p99: times[Math.floor(times.length * 0.99)] ?? 0 }
-})
-
 const row = (name: string, all: ReadonlyArray<Measured>, base: ReadonlyArray<Measured>): string => {
   const ratio = (of: (one: Measured) => number): string => (median(all.map(of)) / median(base.map(of))).toFixed(2)
   const speed = spread(all.map(({ perSecond }) => perSecond))
@@ -154,8 +102,70 @@ const row = (name: string, all: ReadonlyArray<Measured>, base: ReadonlyArray<Mea
   )
 }
 
+/** ms at p50 and p99 of the rounds, and how much more the p99 is than that of the straight way in the same round. */
+const delayRows = (load: string, all: ReadonlyArray<Delays>) =>
+  (["straight", "main", "session"] as const).map((way) => {
+    const [p50, p99] = (["p50", "p99"] as const).map((at) =>
+      spread(
+        all.map((one) => one[way]?.[at] ?? NaN),
+        1
+      )
+    )
+    const added = all.map((one) => (one[way]?.p99 ?? NaN) - (one.straight?.p99 ?? NaN))
+    return (
+      `  ${`${load}, ${way}`.padEnd(18)} ${p50?.padEnd(18)} ${p99?.padEnd(20)}` +
+      (way === "straight" ? "" : ` ${spread(added, 1)}`)
+    )
+  })
+
+/** Delays without other messages, and while {@link busy} senders have ten messages under way each. */
+const delays = Effect.fnUntraced(function* (beside: string, rounds: number) {
+  const idle = { senders: 1, size: 1, turns: 600 }
+  const loaded = { senders: busy, size: 10, turns: 50 }
+  const all = { idle: new Array<Delays>(), loaded: new Array<Delays>() }
+  for (let round = 0; round < rounds; round++) {
+    all.idle.push(yield* measureDelays(beside, `idle-${round}`, idle))
+    all.loaded.push(yield* measureDelays(beside, `loaded-${round}`, loaded))
+  }
+  return [...delayRows("idle", all.idle), ...delayRows("loaded", all.loaded)]
+})
+
+const throughput = Effect.fnUntraced(function* (beside: string, rounds: number, count: number) {
+  const all = { bare: new Array<Measured>(), one: new Array<Measured>(), ours: new Array<Measured>() }
+  for (let round = 0; round < rounds; round++)
+    for (const way of ["ours", "bare", "one"] as const) {
+      const made = yield* makeQueues(beside, `${way}-${round}`)
+      yield* fill(made.original, count)
+      const ours = Effect.scoped(measureOurs(made, count))
+      const bare = Effect.promise(() => measureBare(made, count, way === "one" ? 1 : 8))
+      all[way].push(yield* way === "ours" ? ours : bare)
+    }
+  return [
+    row("bare, 8 loops", all.bare, all.bare),
+    row("bare, one loop", all.one, all.bare),
+    row("split", all.ours, all.bare)
+  ]
+})
+
+const memoryRows = Effect.map(
+  Effect.provide(heldMemory([100_000, 500_000, 1_000_000], bodyBytes), jqPrograms),
+  (found) =>
+    found.map(({ heap, messages, resident }) => {
+      const [first = { heap, resident }] = found
+      const ratio = (now: number, then: number): string => `${now.toFixed(0)} ×${(now / then).toFixed(2)}`
+      return (
+        `  after ${String(messages).padEnd(9)} heap ${ratio(heap, first.heap).padEnd(10)} ` +
+        `resident ${ratio(resident, first.resident)}`
+      )
+    })
+)
+
 /** `npm run bench -- queues`. */
 export async function* queues(isShort: boolean): AsyncIterable<string> {
+  // First, while nothing else has grown.
+  const memory = await Effect.runPromise(memoryRows)
+  yield `memory of this process in MiB, messages of ${bodyBytes} B on queues in memory`
+  yield* memory
   const port = await freePort()
   const endpoint = `http://127.0.0.1:${port}`
   Object.assign(process.env, {
@@ -165,31 +175,16 @@ export async function* queues(isShort: boolean): AsyncIterable<string> {
     AWS_REGION: "us-east-1"
   })
   const [rounds, count] = isShort ? [3, 2_000] : [7, 10_000]
-  const all = { bare: new Array<Measured>(), one: new Array<Measured>(), ours: new Array<Measured>() }
   const beside = `${endpoint}/000000000000/none`
   const measure = Effect.gen(function* () {
     yield* startElasticMq({ port })
-    for (let round = 0; round < rounds; round++)
-      for (const way of ["ours", "bare", "one"] as const) {
-        const made = yield* makeQueues(beside, `${way}-${round}`)
-        yield* fill(made.original, count)
-        const ours = Effect.scoped(measureOurs(made, count))
-        const bare = Effect.promise(() => measureBare(made, count, way === "one" ? 1 : 8))
-        all[way].push(yield* way === "ours" ? ours : bare)
-      }
-    const made = yield* makeQueues(beside, "delay")
-    const straight = yield* delays(made.main, made.main, isShort ? 100 : 1_000)
-    yield* forward(made)
-    return { straight, split: yield* delays(made.original, made.session, isShort ? 100 : 1_000) }
+    return { speed: yield* throughput(beside, rounds, count), delay: yield* delays(beside, rounds) }
   })
-  const { split, straight } = await Effect.runPromise(
+  const { delay, speed } = await Effect.runPromise(
     Effect.scoped(Effect.provide(measure, Layer.mergeAll(sqsQueues, jqPrograms)))
   )
   yield `messages a second, ${count} of ${bodyBytes} B with two attributes, one in ${oneOf} for a session`
-  yield row("bare, 8 loops", all.bare, all.bare)
-  yield row("bare, one loop", all.one, all.bare)
-  yield row("split", all.ours, all.bare)
-  yield "a message under way, ms, p50 / p99"
-  yield `  straight       ${straight.p50.toFixed(1)} / ${straight.p99.toFixed(1)}`
-  yield `  through a split ${split.p50.toFixed(1)} / ${split.p99.toFixed(1)}`
+  yield* speed
+  yield "a message from its send to its reader, ms: p50, p99, and what the split adds to the p99"
+  yield* delay
 }

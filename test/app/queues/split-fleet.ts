@@ -74,7 +74,7 @@ const asking = (member: MemoryCluster) => (uid: string, review: object) => {
 
 export const sessionName = "mc-00000000000000ff"
 
-/** Lets time pass when the scope of an operator that started before this closes: it ends once its calls are answered. */
+/** Lets time pass when an operator that started before this is to end, which it does once its calls are answered. */
 const answerAtEnd = Effect.addFinalizer(() => Effect.forkDetach(Effect.repeat(pass("1 second"), { times: 60 })))
 
 /** Ends the operator of a cluster, while its last calls are answered. */
