@@ -9,7 +9,7 @@
 import { Clock, Effect, Result, type Scope } from "effect"
 import type { GivenQueue } from "../../domain/queues/observed-split.ts"
 import { type SplitState, splitStateNote } from "../../domain/queues/split-state.ts"
-import { givenQueues, hasMadeQueues, madeQueuesNote, readWish } from "../../domain/queues/split-wish.ts"
+import { givenQueues, hasMadeQueues, madeQueuesNote, readWish, wishedWorkload } from "../../domain/queues/split-wish.ts"
 import type { StoredSession } from "../../domain/queues/stored-session.ts"
 import type { WantedSplit } from "../../domain/queues/wanted-split.ts"
 import { pods } from "../../domain/resources/core-kinds.ts"
@@ -17,7 +17,6 @@ import { mirrordClusterSessions, type MirrordClusterSession } from "../../domain
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import type { WatchedResource } from "../../domain/resources/resource-descriptor.ts"
 import { asksForSplit } from "../../domain/sessions/names.ts"
-import { fromKubeTarget } from "../../domain/targets/kube-target.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 import type { ApiError } from "../api/status.ts"
 import { type Controller, makeController, type Requeue } from "../kernel/controller.ts"
@@ -67,10 +66,8 @@ const splittingChildren: WatchedResource<MirrordClusterSession> = {
 /** The split that a child asks for; `undefined` if it cannot be read. */
 const wantedBy = ({ metadata, spec }: MirrordClusterSession): WantedSplit | undefined => {
   const wish = readWish(metadata)
-  const target = fromKubeTarget(spec.target)
-  if (wish === undefined || target?._tag !== "Workload") return undefined
-  const { container, kind, name } = wish.workload ?? target
-  return { ...wish, workload: { namespace: spec.namespace, kind, name, container }, given: givenQueues(metadata) }
+  const workload = wish && wishedWorkload(wish, spec)
+  return workload && { ...wish, workload, given: givenQueues(metadata) }
 }
 
 interface Known {

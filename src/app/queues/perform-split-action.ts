@@ -469,7 +469,7 @@ const performAtQueues = (ground: ActingGround, seen: SeenSplit, action: QueueAct
     case "DrainQueue":
       return drainQueue(ground, seen, action)
     case "StopDrain":
-      // Its end is heard of.
+      // The drain's end brings the next turn.
       return Effect.as(known.drains.stop(action.queue), Infinity)
     case "DeleteQueue":
       return deleteQueue(ground, seen, action)

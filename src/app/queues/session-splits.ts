@@ -77,7 +77,7 @@ const readWorkload = (
     )
 
 /** The place where a user of a primary finds out why this cluster lacks a configuration. */
-const isCopied =
+const copiesHint =
   "Those of the primary are copied here: if it has one, its Events there say why there is no copy (kubectl describe)."
 
 const check = Effect.fnUntraced(function* (
@@ -91,7 +91,7 @@ const check = Effect.fnUntraced(function* (
     notNow
   )
   const refused = ({ code, isUnconfigured, why }: SplitRefused): ApiError =>
-    refusal({ code, why: isUnconfigured === true && wanted.isShared ? `${why} ${isCopied}` : why })
+    refusal({ code, why: isUnconfigured === true && wanted.isShared ? `${why} ${copiesHint}` : why })
   return yield* Effect.fromResult(Result.mapError(found, refused))
 })
 

@@ -13,10 +13,9 @@ import { type MirrordClusterSession, readyCondition } from "../resources/mirrord
 import type { QueueSplitStatus } from "../resources/queues/queue-split.ts"
 import { startingReason } from "../sessions/child-observation.ts"
 import { sessionIdOfParent, splitAnnotations } from "../sessions/names.ts"
-import { fromKubeTarget } from "../targets/kube-target.ts"
 import { servedQueueSplit, type ServedQueueSplit } from "./queue-split-object.ts"
 import { SplitState } from "./split-state.ts"
-import { readWish } from "./split-wish.ts"
+import { readWish, wishedWorkload } from "./split-wish.ts"
 import { type ServedSqsSession, servedSqsSession } from "./sqs-session.ts"
 import { splitSessionName } from "./stored-session.ts"
 
@@ -67,14 +66,16 @@ export const distantSplit = (
 ): DistantSplit | undefined => {
   const { metadata, spec } = child
   const parent = spec.multiClusterParentName ?? ""
-  const [id, wish, target] = [sessionIdOfParent(parent), readWish(metadata), fromKubeTarget(spec.target)]
-  if (id === undefined || wish === undefined || target?._tag !== "Workload") return undefined
+  const [id, wish] = [sessionIdOfParent(parent), readWish(metadata)]
+  if (id === undefined || wish === undefined) return undefined
+  const workload = wishedWorkload(wish, spec)
+  if (workload === undefined) return undefined
   const told = Result.getOrUndefined(decode(cleanTexts(parse(metadata.annotations?.[splitAnnotations.state]))))
   if (told === undefined && wish.isAutomatic) return undefined
-  const place = { namespace: spec.namespace, kind: target.kind, name: target.name }
+  const { container = "", ...place } = workload
   const asked = {
     ...{ id, place, filters: wish.filters, owner: spec.owner, cluster: cluster.name },
-    container: target.container ?? "",
+    container,
     // The primary's list has this name once for each cluster.
     metadata: { ...metadata, name: `${splitSessionName(parent, place, sha256Hex)}.${cluster.slug}` }
   }

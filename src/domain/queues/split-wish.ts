@@ -7,8 +7,10 @@
 
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import type { MirrordClusterSessionSpec } from "../resources/mirrord-cluster-session.ts"
 import type { ObjectMeta } from "../resources/object-meta.ts"
 import { splitAnnotations } from "../sessions/names.ts"
+import { fromKubeTarget } from "../targets/kube-target.ts"
 import { targetKinds } from "../targets/target.ts"
 import type { GivenQueue } from "./observed-split.ts"
 import type { NamedWorkload, WantedSplit } from "./wanted-split.ts"
@@ -69,6 +71,18 @@ export const readWish = ({ annotations }: Annotated): SplitWish | undefined => {
     startedAt: rest.startedAt,
     sessionKey: rest.sessionKey
   }
+}
+
+/** The workload whose queues a session splits; `undefined` if neither its wish nor its spec's target names it. */
+export const wishedWorkload = (
+  wish: SplitWish,
+  { namespace, target }: Pick<MirrordClusterSessionSpec, "namespace" | "target">
+): NamedWorkload | undefined => {
+  if (wish.workload !== undefined) return { namespace, ...wish.workload }
+  const named = fromKubeTarget(target)
+  return named?._tag === "Workload"
+    ? { namespace, kind: named.kind, name: named.name, container: named.container }
+    : undefined
 }
 
 /** The annotation with a wish. */

@@ -45,8 +45,8 @@ export const lonelyMillis = ({ remoteSessionTimeoutSecs, sessionTtlSecs }: Sessi
 
 /**
  * Milliseconds after the end of a session in which each child that has not heard of it has ended by itself, by its own
- * cluster's usual time without pods. A child that had sockets ends sooner than one that had none, although its member
- * notices a silent primary after two minutes alone. A child whose operator begins meanwhile has its time again.
+ * cluster's default time without pods. A child that had sockets ends sooner than a child that had none, although its
+ * member notices a silent primary only after two minutes. A child whose operator begins meanwhile has its time again.
  */
 export const outlivedMillis = (times: SessionTimes): number =>
   lonelyMillis(times, true).first + defaultPodlessMillis + memberPatience

@@ -1,13 +1,13 @@
 /** The splits of a primary's sessions in the clusters of its fleet, as the primary shows them. */
 
 import { assert, describe } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import { asObjects, at } from "../../../src/domain/json.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { childAnnotations, splitAnnotations } from "../../../src/domain/sessions/names.ts"
 import { it } from "../../support/effect-it.ts"
 import type { MemoryCall } from "../../support/memory-kube-api.ts"
-import { begun, passMinutes, type SplitFleet, splitFleet } from "./split-fleet.ts"
+import { begun, copy, passMinutes, type SplitFleet, splitFleet } from "./split-fleet.ts"
 
 const operatorOf = ({ world: { primary } }: SplitFleet) => {
   if (primary.operator === undefined) throw new Error("no operator")
@@ -85,6 +85,20 @@ describe("a primary", () => {
     yield* leave
     yield* passMinutes(3)
     assert.deepStrictEqual(yield* shown(fleet), [])
+  })
+
+  it.effect("shows the split of a session on a copy at the workload that was copied", function* () {
+    const fleet = yield* splitFleet({ queues })
+    yield* begun(fleet, {}, Result.getOrThrow(yield* copy(fleet)))
+    yield* passMinutes(0.5)
+    const parts = yield* operatorOf(fleet).listQueueSplits("shop")
+    const { apiVersion, container, kind, name } = parts[0]?.spec.target ?? {}
+    assert.deepStrictEqual([apiVersion, kind, name, container], ["apps/v1", "Deployment", "consumer", "app"])
+    assert.deepStrictEqual(
+      parts.map(({ metadata }) => metadata.name),
+      [nameIn("a"), nameIn("b")]
+    )
+    assert.deepStrictEqual(yield* table(fleet), [["FF", ["orders::orders-eu", "orders::orders-us"]]])
   })
 
   it.effect("says why a cluster takes no part", function* () {

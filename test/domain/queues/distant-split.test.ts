@@ -7,7 +7,8 @@ import type { MirrordClusterSession } from "../../../src/domain/resources/mirror
 import type { SqsSessionStatus } from "../../../src/domain/resources/queues/queue-sessions.ts"
 import { owner, place, wantedSplit } from "../../support/queue-split.ts"
 
-const wish = wantedSplit(place, new Map([["orders", { attributes: { to: "^ann$" }, program: undefined }]]))
+const filters = new Map([["orders", { attributes: { to: "^ann$" }, program: undefined }]])
+const wish = { ...wantedSplit(place, filters), workload: undefined }
 const details = (queue: string) => ({
   queueNames: { [`orders::${queue}`]: { originalName: queue, outputName: "tmp" } },
   envUpdates: {}
