@@ -6,6 +6,7 @@
  */
 
 import { Clock, Effect, Result } from "effect"
+import { messagesIn } from "../../domain/queues/empty-queue.ts"
 import { type DestinationQueue, withoutKey } from "../../domain/queues/forwarded-message.ts"
 import { isReceived } from "../../domain/queues/queue-message.ts"
 import { deletableMessages, queuedSends } from "../../domain/queues/send-batches.ts"
@@ -32,13 +33,8 @@ export type DrainEnd =
   /** The rest cannot be handed back. `left`: messages in the queue; `undefined` if that could not be read. */
   | { readonly _tag: "Failed"; readonly moved: number; readonly left: number | undefined; readonly error: QueueError }
 
-/** Messages in a queue, hidden and delayed messages with them, as its counts say. */
 const countLeft = (queues: MessageQueues["Service"], url: string): Effect.Effect<number, QueueError> =>
-  Effect.map(queues.attributes(url), (attributes) =>
-    ["", "NotVisible", "Delayed"]
-      .map((kind) => Number(attributes[`ApproximateNumberOfMessages${kind}`] ?? 0))
-      .reduce((sum, count) => sum + count)
-  )
+  Effect.map(queues.attributes(url), messagesIn)
 
 /** Moves what one receive finds. Gives how many messages, and how many are left if it was none. */
 const moveSome = Effect.fnUntraced(function* (

@@ -39,8 +39,6 @@ export interface KnownSplit {
   resolution: Resolution | undefined
   /** By the names of temporary queues, and by the names or URLs of given ones. */
   readonly queues: Map<string, QueueState>
-  /** Bytes of the largest message, by the same names. */
-  readonly messageSizes: Map<string, number>
   readonly forwarders: RunningForwarders
   readonly drains: RunningDrains
   /** By the keys of actions. */
@@ -72,12 +70,12 @@ const rememberedFor = 600_000
 
 /** Forgets what concerns sessions and queues that are over. `live`: the names and uids of the others. */
 export const forgetEnded = (
-  known: Pick<KnownSplit, "failures" | "messageSizes" | "problems" | "queues" | "reported">,
+  known: Pick<KnownSplit, "failures" | "problems" | "queues" | "reported">,
   live: ReadonlySet<string>,
   now: number
 ): void => {
-  const { failures, messageSizes, problems, queues, reported } = known
-  for (const map of [messageSizes, problems, queues]) for (const key of map.keys()) if (!live.has(key)) map.delete(key)
+  const { failures, problems, queues, reported } = known
+  for (const map of [problems, queues]) for (const key of map.keys()) if (!live.has(key)) map.delete(key)
   for (const [key, { at }] of failures) if (at + rememberedFor < now) failures.delete(key)
   for (const key of reported) {
     // The first word is followed by the uid or name of its subject; strays have a number behind it.
@@ -112,9 +110,8 @@ export const makeKnownSplit = Effect.fnUntraced(function* (
   }
   const drained = (queue: string, end: DrainEnd): Effect.Effect<void> =>
     Effect.sync(() => {
-      const key = `DrainQueue ${queue}`
-      if (end._tag === "Failed") failures.set(key, splitFailure(end.error, clock.currentTimeMillisUnsafe()))
-      else failures.delete(key)
+      if (end._tag === "Failed")
+        failures.set(`DrainQueue ${queue}`, splitFailure(end.error, clock.currentTimeMillisUnsafe()))
       changed()
     })
   const forwarders: RunningForwarders = yield* makeRunningForwarders({ report, changed })
@@ -122,7 +119,6 @@ export const makeKnownSplit = Effect.fnUntraced(function* (
     place,
     resolution: undefined,
     queues,
-    messageSizes: new Map(),
     forwarders,
     drains: yield* makeRunningDrains(drained),
     failures,

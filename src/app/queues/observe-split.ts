@@ -152,11 +152,7 @@ const heldUntil = ({ known: { goneSince }, queues, sessions }: SeenSplit, now: n
 
 /** `now`: epoch ms. */
 export const observeSplit = (seen: SeenSplit, now: number): ObservedSplit => {
-  const { fencedUntil, known, pods, queues, sessions, stored, workload } = seen
-  const times = stored?.record.times ?? resolvedOf(known)?.times
-  // Pods get nothing before the record has their values.
-  const isWritten = stored !== undefined && stored.updates.size > 0
-  const webhook = seen.webhook.state === "Current" && !isWritten ? "Other" : seen.webhook.state
+  const { fencedUntil, known, pods, queues, sessions, stored, webhook, workload } = seen
   return {
     workload: workloadOf(workload),
     pods: pods.map(workloadPod),
@@ -172,7 +168,7 @@ export const observeSplit = (seen: SeenSplit, now: number): ObservedSplit => {
       state: stateOf(known, name)
     })),
     given: givenStates(seen),
-    webhook,
+    webhook: webhook.state,
     forwarders: known.forwarders.running(),
     drains: known.drains.running(),
     fencedUntil,
@@ -183,7 +179,7 @@ export const observeSplit = (seen: SeenSplit, now: number): ObservedSplit => {
         original: source.name,
         role,
         random: sha256Hex(seed).slice(0, randomLength),
-        template: times?.nameTemplate,
+        template: stored?.record.times.nameTemplate,
         sha256Hex
       })
   }

@@ -7,8 +7,9 @@
 
 import { Clock, Effect, Result } from "effect"
 import { splitSessionEvent } from "../../domain/events/queue-events.ts"
+import { messagesIn } from "../../domain/queues/empty-queue.ts"
 import type { DestinationQueue } from "../../domain/queues/forwarded-message.ts"
-import type { DrainTarget, ForwardingTable, SplitSource } from "../../domain/queues/observed-split.ts"
+import type { ForwardingTable, SplitSource } from "../../domain/queues/observed-split.ts"
 import { isFifoName } from "../../domain/queues/queue-name.ts"
 import { actionKey, type SplitAction } from "../../domain/queues/split-action.ts"
 import {
@@ -28,7 +29,6 @@ import {
 } from "../../domain/queues/stored-split.ts"
 import { temporaryQueueArguments } from "../../domain/queues/temporary-queue-attributes.ts"
 import { Workload } from "../../domain/resources/core-kinds.ts"
-import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import { kindAddress } from "../../domain/targets/target.ts"
 import { JqPrograms } from "../../ports/jq-programs.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
@@ -36,7 +36,6 @@ import { MessageQueues, QueueError } from "../../ports/message-queues.ts"
 import type { EventRecorder } from "../kernel/event-recorder.ts"
 import { logWarning } from "../kernel/log.ts"
 import { changedMeanwhile, writeStatus } from "../kernel/mirrored-object.ts"
-import { orIf } from "../kernel/or-if.ts"
 import type { Reflector } from "../kernel/reflector.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { auditBegin } from "./audit-splits.ts"
@@ -71,6 +70,10 @@ type Performing = Effect.Effect<number | void, KubeError | QueueError>
 
 /** Bytes of the largest message of a queue that does not say it (AWS, quotas of messages). */
 const defaultMessageSize = 262_144
+
+const messageSizeOf = (attributes: Readonly<Record<string, string>> = {}): number =>
+  Number(attributes["MaximumMessageSize"] ?? defaultMessageSize)
+
 /** Counts of one queue that are kept. */
 const keptCounts = 16
 
@@ -91,11 +94,6 @@ const unresolved = (operation: string, queue: string): QueueError =>
     detail: "the configuration of the workload's queues has not been read yet"
   })
 
-const resolvedFor = (seen: SeenSplit, operation: string, queue: string): Effect.Effect<ResolvedSplit, QueueError> => {
-  const resolved = resolvedOf(seen.known)
-  return resolved === undefined ? Effect.fail(unresolved(operation, queue)) : Effect.succeed(resolved)
-}
-
 const sourceIn = (resolved: ResolvedSplit | undefined, { identity }: SplitSource): ResolvedSource | undefined =>
   resolved?.sources.find((source) => source.identity === identity)
 
@@ -107,26 +105,28 @@ const recordOf = ({ known, queues }: SeenSplit, name: string): Effect.Effect<Sto
     : Effect.succeed(found)
 }
 
-const recordSplit = ({ api, splits }: ActingGround, seen: SeenSplit, action: Act<"RecordSplit">): Performing => {
+const recordSplit = (ground: ActingGround, seen: SeenSplit, action: Act<"RecordSplit">): Performing => {
+  const { api, splits } = ground
   const { _tag: _, ...content } = action
   const { place } = seen.known
   const { container = "" } = seen
-  const object = newSplitObject(splitObjectName(place), place, {
+  const name = splitObjectName(place)
+  const object = newSplitObject(name, place, {
     ...content,
     container,
     phase: "Starting",
     restart: undefined
   })
-  return api.create(splitPatches, object).pipe(Effect.map(splits.wrote))
+  return api.create(splitPatches, object).pipe(orReread(ground, splits, name), Effect.map(splits.wrote))
 }
 
-/** Has a turn made again, with the object as it is, if it is not the one that was seen. */
+/** Has a turn made again, with the object as it is, if it is not as the cache shows it. */
 const orReread =
   ({ api }: ActingGround, cache: Reflector, name: string) =>
   <A>(write: Effect.Effect<A, KubeError>): Effect.Effect<A, KubeError> =>
     write.pipe(
       Effect.catch((error) =>
-        error.reason === "Conflict" || error.reason === "NotFound"
+        ["AlreadyExists", "Conflict", "NotFound"].includes(error.reason)
           ? Effect.andThen(cache.reread(name), Effect.fail(changedMeanwhile(api, error.operation, error.detail)))
           : Effect.fail(error)
       )
@@ -143,14 +143,16 @@ const patchSplit = (ground: ActingGround, seen: SeenSplit, patch: (stored: Store
     .pipe(orReread(ground, splits, name), Effect.map(splits.wrote))
 }
 
-const deleteSplit = ({ api, splits }: ActingGround, { known }: SeenSplit, action: Act<"DeleteRecord">): Performing => {
+const deleteSplit = (ground: ActingGround, { known }: SeenSplit, action: Act<"DeleteRecord">): Performing => {
+  const { api, splits } = ground
   const name = splitObjectName(known.place)
   return api
     .delete(splitPatches, name, action.precondition)
-    .pipe(orIf("NotFound", Effect.void), Effect.andThen(splits.reread(name)))
+    .pipe(orReread(ground, splits, name), Effect.andThen(splits.reread(name)))
 }
 
-const recordQueue = ({ addsSessionKey, api, records }: ActingGround, seen: SeenSplit, action: Act<"RecordQueue">) => {
+const recordQueue = (ground: ActingGround, seen: SeenSplit, action: Act<"RecordQueue">): Performing => {
+  const { addsSessionKey, api, records } = ground
   const { name, owner, source } = action
   const { sessionKey, sharedMillis } =
     (owner._tag === "Session" ? seen.sessions.find(({ wanted }) => wanted.uid === owner.session) : undefined) ?? {}
@@ -158,11 +160,11 @@ const recordQueue = ({ addsSessionKey, api, records }: ActingGround, seen: SeenS
   const shown = addsSessionKey ? sessionKey : undefined
   const queue = newQueueObject(object, seen.known.place, { name, owner, source, sessionKey: shown, sharedMillis })
   return api.create(queueRecords, queue).pipe(
+    orReread(ground, records, object),
     Effect.map((made) => {
       records.wrote(made)
       seen.known.queues.set(name, { _tag: "Absent" })
-    }),
-    orIf("AlreadyExists", records.reread(object))
+    })
   )
 }
 
@@ -177,12 +179,13 @@ const createQueue = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, KubeError | QueueError> {
   const { owner, source, url } = yield* recordOf(seen, name)
   const resolved = sourceIn(resolvedOf(seen.known), source)
-  const attributes = resolved?.attributes ?? (yield* queues.attributes(source.url))
+  if (resolved === undefined) return yield* unresolved("CreateQueue", url)
+  const { attributes, options } = resolved
   const original = { name: source.name, attributes, tags: yield* queues.tags(source.url) }
   const made = temporaryQueueArguments(original, {
     name,
     role: owner._tag === "Main" ? "main" : "session",
-    tags: resolved?.options.tags ?? {}
+    tags: options.tags
   })
   const create = (wanted: typeof made.attributes) =>
     queues.create({ name, beside: source.url, attributes: wanted, tags: made.tags })
@@ -204,12 +207,6 @@ const addressOf = (seen: SeenSplit, queue: string): string => {
   return queue.includes("/") || source === undefined ? queue : queueBeside(source.url, queue)
 }
 
-const countOf = (attributes: Readonly<Record<string, string>>): number =>
-  ["", "NotVisible", "Delayed"].reduce(
-    (sum, kind) => sum + Number(attributes[`ApproximateNumberOfMessages${kind}`] ?? 0),
-    0
-  )
-
 const readQueue = Effect.fnUntraced(function* (
   { queues }: ActingGround,
   seen: SeenSplit,
@@ -226,9 +223,9 @@ const readQueue = Effect.fnUntraced(function* (
   }
   const before = known.queues.get(queue)
   const counts = before?._tag === "Present" ? before.counts : []
-  const count = { at, messages: countOf(found.success) }
-  known.queues.set(queue, { _tag: "Present", counts: [...counts, count].slice(-keptCounts) })
-  known.messageSizes.set(queue, Number(found.success["MaximumMessageSize"] ?? defaultMessageSize))
+  const count = { at, messages: messagesIn(found.success) }
+  const maximumMessageSize = messageSizeOf(found.success)
+  known.queues.set(queue, { _tag: "Present", counts: [...counts, count].slice(-keptCounts), maximumMessageSize })
 })
 
 const deleteQueue = Effect.fnUntraced(function* (
@@ -237,7 +234,6 @@ const deleteQueue = Effect.fnUntraced(function* (
   { name }: Act<"DeleteQueue">
 ): Effect.fn.Return<void, KubeError | QueueError> {
   const { url } = yield* recordOf(seen, name)
-  yield* seen.known.drains.abandon(name)
   yield* queues
     .delete(url)
     .pipe(Effect.catch((error) => (error.reason === "NoQueue" ? Effect.void : Effect.fail(error))))
@@ -245,15 +241,14 @@ const deleteQueue = Effect.fnUntraced(function* (
 })
 
 const forgetQueue = Effect.fnUntraced(function* (
-  { api, records }: ActingGround,
+  ground: ActingGround,
   seen: SeenSplit,
   { name }: Act<"ForgetQueue">
 ): Effect.fn.Return<void, KubeError> {
+  const { api, records } = ground
   const { object } = yield* recordOf(seen, name)
-  yield* api.delete(queueRecords, object).pipe(orIf("NotFound", Effect.void))
+  yield* api.delete(queueRecords, object).pipe(orReread(ground, records, object))
   yield* records.reread(object)
-  seen.known.queues.delete(name)
-  seen.known.messageSizes.delete(name)
 })
 
 const quiet = Effect.fnUntraced(function* (
@@ -267,55 +262,43 @@ const quiet = Effect.fnUntraced(function* (
   records.wrote(yield* orReread(ground, records, queue.object)(write))
 })
 
-/** A queue that messages are sent to. */
+/** A queue that a split sends messages to, or that a session leaves. `maximumMessageSize`: bytes, where it counts. */
 const destination = (
-  { known }: SeenSplit,
-  queue: string,
   url: string,
-  { attributes, sessionKey }: { readonly attributes: Readonly<Record<string, string>>; sessionKey: string | undefined }
-): DestinationQueue => ({
-  url,
-  isFifo: isFifoName(url),
-  maximumMessageSize: known.messageSizes.get(queue) ?? Number(attributes["MaximumMessageSize"] ?? defaultMessageSize),
-  sessionKey
-})
-
-const targetOf = (seen: SeenSplit, { source }: StoredQueue, to: DrainTarget): DestinationQueue => {
-  const attributes = sourceIn(resolvedOf(seen.known), source)?.attributes ?? {}
-  const [name, url] = to._tag === "Main" ? [to.name, queueBeside(source.url, to.name)] : [to.source.name, to.source.url]
-  return destination(seen, name, url, { attributes, sessionKey: undefined })
-}
+  sessionKey?: string,
+  maximumMessageSize: number = defaultMessageSize
+): DestinationQueue => ({ url, isFifo: isFifoName(url), maximumMessageSize, sessionKey })
 
 const drainQueue = Effect.fnUntraced(function* (
   { queues }: ActingGround,
   seen: SeenSplit,
   { queue: name, to }: Act<"DrainQueue">
 ): Effect.fn.Return<void, KubeError> {
-  const queue = yield* recordOf(seen, name)
-  const { sessionKey, source, url } = queue
-  const attributes = sourceIn(resolvedOf(seen.known), source)?.attributes ?? {}
-  const from = destination(seen, name, url, { attributes, sessionKey })
+  const { sessionKey, source, url } = yield* recordOf(seen, name)
+  const target = to._tag === "Main" ? queueBeside(source.url, to.name) : to.source.url
   yield* seen.known.drains
-    .start({ name, from, to, target: targetOf(seen, queue, to) })
+    .start({ name, from: destination(url, sessionKey), to, target: destination(target) })
     .pipe(Effect.provideService(MessageQueues, queues))
 })
 
 /** The sessions of a table with their filters: once for each id whose filter chooses messages. */
 const queueSessions = (
   { addsSessionKey }: ActingGround,
-  seen: SeenSplit,
+  { known, sessions }: SeenSplit,
   resolved: ResolvedSplit,
   { routes, source }: ForwardingTable
 ): ReadonlyArray<QueueSession> =>
   routes.flatMap(({ id, ids, mode, queue, startedAt, uid }) => {
-    const session = seen.sessions.find(({ wanted }) => wanted.uid === uid)
-    const filters = session === undefined ? undefined : Result.getOrUndefined(filtersOf(resolved, session))
+    const session = sessions.find(({ wanted }) => wanted.uid === uid)
+    const filters = session && Result.getOrUndefined(filtersOf(resolved, session))
     if (session === undefined || filters === undefined) return []
-    const sessionKey = addsSessionKey ? session.sessionKey : undefined
-    const total = userTotal(seen.known.totals.of(source.url), session.owner)
+    const total = userTotal(known.totals.of(source.url), session.owner)
     const url = queue.includes("/") ? queue : queueBeside(source.url, queue)
-    const attributes = sourceIn(resolved, source)?.attributes ?? {}
-    const to = destination(seen, queue, url, { attributes, sessionKey })
+    const state = known.queues.get(queue)
+    // A queue of another cluster may take less than the original, and a key must not cost a message.
+    const read = state?._tag === "Present" ? state.maximumMessageSize : undefined
+    const size = read ?? messageSizeOf(sourceIn(resolved, source)?.attributes)
+    const to = destination(url, addsSessionKey ? session.sessionKey : undefined, size)
     return ids.flatMap((one) => {
       const filter = filters.get(one)
       return filter === undefined ? [] : [{ id, startedAt, mode, filter, queue: to, total }]
@@ -329,11 +312,8 @@ const startForwarding = Effect.fnUntraced(function* (
 ): Effect.fn.Return<number | void, QueueError> {
   const { name, url } = table.source
   const resolved = resolvedOf(seen.known)
-  const source = sourceIn(resolved, table.source)
   // Where all goes to the workload, nothing of the configuration is needed, which may have become useless.
-  if (source === undefined && table.routes.length > 0) return yield* unresolved("ReceiveMessage", url)
-  const { attributes = {}, options } = source ?? {}
-  const mainUrl = queueBeside(url, table.main)
+  const { attributes, options } = sourceIn(resolved, table.source) ?? {}
   const hasBegun = yield* seen.known.forwarders
     .start({
       table,
@@ -344,7 +324,7 @@ const startForwarding = Effect.fnUntraced(function* (
         jqLimit: options?.jqTimeLimitMillis ?? 0,
         s3Metadata: undefined
       },
-      main: destination(seen, table.main, mainUrl, { attributes, sessionKey: undefined }),
+      main: destination(queueBeside(url, table.main), undefined, messageSizeOf(attributes)),
       sessions: resolved === undefined ? [] : queueSessions(ground, seen, resolved, table),
       totals: seen.known.totals.of(url)
     })
@@ -353,29 +333,33 @@ const startForwarding = Effect.fnUntraced(function* (
   return hasBegun ? undefined : Infinity
 })
 
-/** New values of variables that name queues. `nameOf`: the name of another queue for a queue of the workload. */
+/** New values of variables that name queues. `names`: of other queues, by the identities of the workload's. */
 const updatesFor = Effect.fnUntraced(function* (
-  seen: SeenSplit,
-  nameOf: (identity: string) => string | undefined
-): Effect.fn.Return<ReturnType<typeof updatesOf>, QueueError> {
-  return updatesOf(yield* resolvedFor(seen, "GetQueueAttributes", seen.known.place.name), nameOf)
+  { known }: SeenSplit,
+  names: ReadonlyMap<string, string>
+): Effect.fn.Return<StoredSession["updates"], QueueError> {
+  const [operation, queue] = ["GetQueueAttributes", known.place.name]
+  const resolved = resolvedOf(known)
+  if (resolved === undefined) return yield* unresolved(operation, queue)
+  // A configuration whose values cannot follow was refused before.
+  return yield* Effect.fromResult(
+    Result.mapError(
+      updatesOf(resolved, (identity) => names.get(identity)),
+      (detail) => new QueueError({ operation, queue, reason: "Invalid", detail })
+    )
+  )
 })
 
 const sessionUpdates = Effect.fnUntraced(function* (
   seen: SeenSplit,
-  { container, wanted: { queues: wanted, uid } }: StoredSession,
+  { container, wanted: { queues: wanted } }: StoredSession,
   { status }: Act<"WriteStatus">
-): Effect.fn.Return<StoredSession["updates"] | undefined, QueueError> {
+): Effect.fn.Return<StoredSession["updates"], QueueError> {
   if (status.phase !== "resourcesReady" && status.phase !== "ready") return new Map()
   // The program has the variables of the default cluster.
   if (wanted._tag === "Given") return new Map()
-  const queues = new Map(status.resources.map(({ queue, source }) => [source.identity, queue]))
-  const found = yield* updatesFor(seen, (identity) => queues.get(identity))
-  if (Result.isFailure(found)) {
-    seen.known.problems.set(uid, { code: 400, message: found.failure })
-    return undefined
-  }
-  const own = found.success.get(container)
+  const names = new Map(status.resources.map(({ queue, source }) => [source.identity, queue]))
+  const own = (yield* updatesFor(seen, names)).get(container)
   return own === undefined ? new Map() : new Map([[container, own]])
 })
 
@@ -387,7 +371,6 @@ const writeSessionStatus = Effect.fnUntraced(function* (
   const session = seen.sessions.find(({ wanted }) => wanted.uid === action.uid)
   if (session === undefined) return
   const updates = yield* sessionUpdates(seen, session, action)
-  if (updates === undefined) return
   const { api, events, sessionChanged, sessions: cache } = ground
   const { metadata } = session
   const now = yield* Clock.currentTimeMillis
@@ -406,7 +389,7 @@ const writeWebhook = Effect.fnUntraced(function* (
   ground: ActingGround,
   seen: SeenSplit
 ): Effect.fn.Return<void, KubeError | QueueError> {
-  const { known, queues, stored, webhook } = seen
+  const { queues, stored, webhook } = seen
   if (stored === undefined || webhook.wanted === undefined) return
   const wanted = yield* Effect.fromResult(webhook.wanted)
   const names = new Map(
@@ -415,15 +398,8 @@ const writeWebhook = Effect.fnUntraced(function* (
     )
   )
   if (stored.updates.size === 0) {
-    const found = yield* updatesFor(seen, (identity) => names.get(identity))
-    if (Result.isFailure(found))
-      return yield* new QueueError({
-        operation: "GetQueueAttributes",
-        queue: known.place.name,
-        reason: "Invalid",
-        detail: found.failure
-      })
-    yield* patchSplit(ground, seen, (one) => withUpdates(one, found.success))
+    const updates = yield* updatesFor(seen, names)
+    yield* patchSplit(ground, seen, (one) => withUpdates(one, updates))
   }
   yield* putWebhook(ground.api, wanted)
 })
@@ -433,7 +409,7 @@ const report = ({ events }: ActingGround, { known, workload }: SeenSplit, { key,
   Effect.suspend(() => {
     known.reported.add(key)
     const { namespace, name } = known.place
-    if (workload !== undefined && !isBeingDeleted(workload.metadata)) {
+    if (workload !== undefined) {
       const kind = { ...kindAddress(known.place.kind), scope: "Namespaced", schema: Workload } as const
       events.record(kind, workload, { reason: "QueueSplitProblem", message })
     }
@@ -506,8 +482,7 @@ const perform = (ground: ActingGround, seen: SeenSplit, action: Performed): Perf
 }
 
 /** Whether the failure is the usual one of a cache that was behind, or of an operator that does not lead. */
-const isUsual = (error: KubeError | QueueError): boolean =>
-  error.reason === "NotLeading" || (error._tag === "KubeError" && ["Conflict", "AlreadyExists"].includes(error.reason))
+const isUsual = ({ reason }: KubeError | QueueError): boolean => reason === "NotLeading" || reason === "Conflict"
 
 /** The end of an action. `again`: it goes on, and is to be planned again then at the latest, epoch ms. */
 export type Outcome = "Done" | "Failed" | "Conflict" | { readonly again: number }

@@ -56,13 +56,6 @@ export class RunningDrains {
       const entry = this.#entries.get(name)
       if (entry !== undefined) entry.isStopped = true
     })
-
-  /** Ends a drain at once, whose queue is empty. */
-  readonly abandon = (name: string): Effect.Effect<void> =>
-    Effect.andThen(
-      FiberMap.remove(this.#fibers, name),
-      Effect.sync(() => void this.#entries.delete(name))
-    )
 }
 
 /** `ended`: called at the end of each drain. */

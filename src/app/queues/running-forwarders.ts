@@ -31,7 +31,6 @@ interface Entry {
   readonly stillSendsTo: Set<ReadonlyArray<string>>
   readonly source: SourceQueue
   readonly forwarder: Forwarder
-  readonly scope: Scope.Closeable
 }
 
 export interface ForwardersOptions {
@@ -91,14 +90,13 @@ export class RunningForwarders {
         this.#change(running, table, sessions)
         return true
       }
-      const scope = yield* Scope.fork(this.#scope)
       const forwarder = yield* makeForwarder({
         source,
         main,
         totals,
         report: (report) => this.#options.report(identity, report)
-      }).pipe(Scope.provide(scope))
-      const entry: Entry = { table, isStopping: false, stillSendsTo: new Set(), source, forwarder, scope }
+      }).pipe(Scope.provide(this.#scope))
+      const entry: Entry = { table, isStopping: false, stillSendsTo: new Set(), source, forwarder }
       this.#entries.set(identity, entry)
       yield* forwarder.changeSessions(sessions)
       return true
@@ -111,7 +109,7 @@ export class RunningForwarders {
     if (entry === undefined || entry.isStopping) return
     entry.isStopping = true
     const forget = Effect.sync(() => void this.#entries.delete(identity))
-    this.#later(entry.forwarder.stop.pipe(Effect.andThen(forget), Effect.andThen(Scope.close(entry.scope, Exit.void))))
+    this.#later(Effect.andThen(entry.forwarder.stop, forget))
   }
 
   /** Ends all forwarders with their last batches. */
@@ -128,7 +126,7 @@ export class RunningForwarders {
     entry.stillSendsTo.add(left)
     entry.table = table
     const over = Effect.sync(() => void entry.stillSendsTo.delete(left))
-    const settled = left.length === 0 ? over : Effect.andThen(Effect.sleep(settles), over)
+    const settled = Effect.andThen(Effect.sleep(settles), over)
     this.#later(Effect.andThen(entry.forwarder.changeSessions(sessions), settled))
   }
 

@@ -9,6 +9,12 @@ import type { QueueCount, QueueState } from "./observed-split.ts"
 const countEvery = 20_000
 const neededCounts = 3
 
+/** Messages in a queue as its attributes count them, hidden and delayed messages with them. */
+export const messagesIn = (attributes: Readonly<Record<string, string>>): number =>
+  ["", "NotVisible", "Delayed"]
+    .map((kind) => Number(attributes[`ApproximateNumberOfMessages${kind}`] ?? 0))
+    .reduce((sum, count) => sum + count)
+
 const countsSince = (state: QueueState, since: number): ReadonlyArray<QueueCount> =>
   state._tag === "Present" ? state.counts.filter(({ at }) => at >= since) : []
 

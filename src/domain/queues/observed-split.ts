@@ -110,8 +110,8 @@ export type QueueState =
   /** It was not looked at since this process began. */
   | { readonly _tag: "Unknown" }
   | { readonly _tag: "Absent" }
-  /** `counts`: in the order of their times. */
-  | { readonly _tag: "Present"; readonly counts: ReadonlyArray<QueueCount> }
+  /** `counts`: in the order of their times. `maximumMessageSize`: bytes; not there for a queue that was just made. */
+  | { readonly _tag: "Present"; readonly counts: ReadonlyArray<QueueCount>; readonly maximumMessageSize?: number }
 
 export type QueueOwner =
   /** `split`: `SplitRecord.uid`. */

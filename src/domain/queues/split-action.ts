@@ -70,7 +70,7 @@ export type SplitAction =
   | { readonly _tag: "DrainQueue"; readonly queue: string; readonly to: DrainTarget }
   /** Receive no more. The drain is observed until its last batch is done. */
   | { readonly _tag: "StopDrain"; readonly queue: string }
-  /** End the queue's drain and delete it; a queue that is gone is a success. */
+  /** Delete a queue, with which its drain ends; a queue that is gone is a success. */
   | { readonly _tag: "DeleteQueue"; readonly name: string }
   /** Delete the record of a queue that is gone. */
   | { readonly _tag: "ForgetQueue"; readonly name: string }

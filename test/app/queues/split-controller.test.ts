@@ -1,5 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Clock, Effect } from "effect"
+import { queueRecords } from "../../../src/domain/queues/stored-queue.ts"
+import { deployments } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordPropertyLists } from "../../../src/domain/resources/queues/mirrord-property-list.ts"
 import { QueueError } from "../../../src/ports/message-queues.ts"
 import { pass } from "../../support/connect-request.ts"
@@ -19,7 +21,7 @@ describe("the split of a workload's queue", () => {
   it.effect("gives each message to whom its filter says, and leaves nothing behind", function* () {
     const cluster = clusterWith()
     yield* begin(cluster)
-    const { features, splits } = yield* operate(cluster)
+    const { changed, features, splits } = yield* operate(cluster)
     const names = ["SqsQueueSplitting", "SqsQueueSplittingDirect", "SqsQueueSplittingWithJqFilter"]
     assert.deepStrictEqual(features, names)
     yield* pass("1 second")
@@ -27,6 +29,7 @@ describe("the split of a workload's queue", () => {
     assert.strictEqual(splits.requirement(session)._tag, "Pending")
     yield* pass("20 seconds")
     assert.deepStrictEqual(splits.requirement(session), { _tag: "Met" })
+    assert.deepInclude(changed, { _tag: "ChildChanged", session: sessionName })
     const queue = splits.variables(sessionName).get("ORDERS") ?? ""
     assert.match(queue, /^mirrord-tmp-.*-orders$/u)
     cluster.programs.set("ann", [queue])
@@ -71,17 +74,19 @@ describe("the split of a workload's queue", () => {
     const cluster = clusterWith()
     const arn = "arn:aws:sqs:eu-central-1:123456789012:"
     const own = { VisibilityTimeout: "77", RedrivePolicy: `{"deadLetterTargetArn":"${arn}dead","maxReceiveCount":9}` }
-    const attributes = { ...own, DelaySeconds: "5", Policy: `{"Resource":"${arn}orders"}` }
+    const attributes = { ...own, MaximumMessageSize: "1024", DelaySeconds: "5", Policy: `{"Resource":"${arn}orders"}` }
     cluster.sqs.add("orders", attributes, { team: "a", stage: "b" })
     const properties = Object.entries({ tags: '{"team":"c"}', sns: "true", jq_time_limit: "300" })
     const spec = { properties: properties.map(([name, value]) => ({ name, value })) }
     cluster.api.write(mirrordPropertyLists, "own", { spec }, "shop")
     const orders = { id: "orders", kind: "sqs", appConfig: { queue: [{ env: "ORDERS" }] }, queueConfig: "own" }
     configure(cluster, "consumer", [], { queues: [orders] })
+    // A Rollout may say nothing of its replicas, and its API server does not say it either.
+    cluster.api.write(deployments, "consumer", { spec: { replicas: null } }, "shop")
     yield* begin(cluster)
     const create: typeof cluster.queues.create = (queue) =>
       may || !("RedrivePolicy" in queue.attributes) ? cluster.queues.create(queue) : Effect.fail(refused)
-    const { splits } = yield* operate(cluster, { queues: { ...cluster.queues, create } })
+    const { splits } = yield* operate(cluster, { queues: { ...cluster.queues, create }, addsSessionKey: may })
     yield* pass("1 second")
     yield* start(cluster, splits, wanted("", { filters: new Map([["orders", filter]]) }))
     yield* pass("10 seconds")
@@ -93,11 +98,33 @@ describe("the split of a workload's queue", () => {
       assert.deepStrictEqual(tags, { team: "c", stage: "b" })
     }
     cluster.programs.set("ann", [splits.variables(sessionName).get("ORDERS") ?? ""])
-    yield* putNow(cluster, '{"MessageAttributes":{"to":{"Type":"String","Value":"ann"}}}', "by Amazon SNS")
-    yield* pass("10 seconds")
+    const keys = cluster.api.peekAll(queueRecords).filter((record) => JSON.stringify(record).includes("ann-key"))
+    assert.lengthOf(keys, may ? 1 : 0)
+    const body = '{"MessageAttributes":{"to":{"Type":"String","Value":"ann"}}}'
+    // The first has no room for a key.
+    for (const one of [body.padEnd(1_000), body]) {
+      yield* putNow(cluster, one, "by Amazon SNS")
+      yield* pass("6 seconds")
+    }
     assert.deepStrictEqual(
-      cluster.read.map(({ by }) => by),
-      ["ann"]
+      cluster.read.map(({ by, key }) => [by, key]),
+      [
+        ["ann", undefined],
+        ["ann", may ? "ann-key" : undefined]
+      ]
     )
+  })
+
+  it.effect("puts no key on a message that fills the queue of another cluster", function* () {
+    const cluster = clusterWith()
+    cluster.sqs.add("theirs", { MaximumMessageSize: "1024" })
+    yield* begin(cluster)
+    const { splits } = yield* operate(cluster)
+    yield* pass("1 second")
+    yield* start(cluster, splits, wanted("^ann$", { given: [{ id: "orders", original: "orders", queue: "theirs" }] }))
+    yield* pass("10 seconds")
+    yield* putNow(cluster, "x".repeat(1_010), "ann")
+    yield* pass("5 seconds")
+    assert.lengthOf(cluster.sqs.named("theirs")?.bodies ?? [], 1)
   })
 })

@@ -1,16 +1,38 @@
 import { assert, describe } from "@effect/vitest"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Stream } from "effect"
 import type { QueueSplits } from "../../../src/app/queues/queue-splits.ts"
+import { events } from "../../../src/domain/events/event-object.ts"
+import { queueRecords } from "../../../src/domain/queues/stored-queue.ts"
 import { splitSessions } from "../../../src/domain/queues/stored-session.ts"
 import { endedSplit, splitPatches } from "../../../src/domain/queues/stored-split.ts"
-import { apiServices, deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
+import {
+  apiServices,
+  deployments,
+  mutatingWebhookConfigurations,
+  pods
+} from "../../../src/domain/resources/core-kinds.ts"
 import type { MirrordClusterSession } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordSplitConfigs } from "../../../src/domain/resources/queues/mirrord-split-config.ts"
-import { KubeError } from "../../../src/ports/kube-api.ts"
+import { type KubeApi, KubeError, type KubeErrorReason, type ResourceRef } from "../../../src/ports/kube-api.ts"
+import { QueueError } from "../../../src/ports/message-queues.ts"
 import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
 import type { SplitCluster } from "./split-cluster.ts"
-import { begin, clusterWith, configure, end, leftOf, operate, put, sessionName, start, wanted } from "./split-life.ts"
+import {
+  begin,
+  clusterWith,
+  configure,
+  end,
+  leftOf,
+  looksSince,
+  operate,
+  type OperateOptions,
+  OperatorProcess,
+  put,
+  sessionName,
+  start,
+  wanted
+} from "./split-life.ts"
 
 /** Five messages for the session and five for others. */
 const putTen = Effect.fnUntraced(function* (cluster: SplitCluster) {
@@ -24,16 +46,16 @@ const stateOf = (splits: QueueSplits["Service"], session: MirrordClusterSession)
   return found._tag === "Failed" ? found.failure.message : found._tag
 }
 
-const began = Effect.fnUntraced(function* (cluster: SplitCluster, queues = cluster.queues) {
+const began = Effect.fnUntraced(function* (cluster: SplitCluster, options: OperateOptions = {}) {
   yield* begin(cluster)
-  const operator = yield* operate(cluster, { queues })
+  const operator = yield* operate(cluster, options)
   yield* pass("1 second")
   return operator
 })
 
 /** A session that is ready, whose program reads. */
-const ready = Effect.fnUntraced(function* (cluster: SplitCluster, queues = cluster.queues) {
-  const { splits } = yield* began(cluster, queues)
+const ready = Effect.fnUntraced(function* (cluster: SplitCluster) {
+  const { splits } = yield* began(cluster)
   const session = yield* start(cluster, splits, wanted("^ann$"))
   yield* pass("10 seconds")
   assert.strictEqual(stateOf(splits, session), "Met")
@@ -46,10 +68,6 @@ const assertRestored = (cluster: SplitCluster): void => {
   assert.deepStrictEqual(leftOf(cluster), [])
   assert.deepStrictEqual(cluster.values("consumer"), ["orders", "orders"])
 }
-
-/** Turns of the controller since so many calls had been made. */
-const looksSince = ({ api }: SplitCluster, calls: number): number =>
-  api.calls.slice(calls).filter(({ plural, verb }) => verb === "get" && plural === "deployments").length
 
 const bodiesRead = (cluster: SplitCluster): number => new Set(cluster.read.map(({ body }) => body)).size
 
@@ -75,7 +93,7 @@ describe("a split without a right at SQS", () => {
     let isDenied = !isLost
     const cluster = clusterWith()
     const queues = cluster.sqs.port((asked) => !isDenied || asked !== operation)
-    const { splits } = yield* began(cluster, queues)
+    const { splits } = yield* began(cluster, { queues })
     const ordered = yield* Effect.result(start(cluster, splits, wanted("^ann$")))
     if (ordered._tag === "Failure") assert.match(ordered.failure.message, sentence)
     yield* pass("5 seconds")
@@ -87,6 +105,13 @@ describe("a split without a right at SQS", () => {
     if (ordered._tag === "Success") assert.match(stateOf(splits, ordered.success), sentence)
     end(cluster)
     yield* pass("10 minutes")
+    const told = cluster.api.peekAll(events).map(({ message, reason }) => `${String(reason)} ${String(message)}`)
+    const what = operation === "DeleteQueue" ? /^QueueSplitProblem Queue .* stays: / : sentence
+    const isQuiet = ordered._tag === "Failure" || what.source === "^Met$"
+    assert.strictEqual(
+      told.some((one) => what.test(one)),
+      !isQuiet
+    )
     assert.deepStrictEqual(cluster.values("consumer"), ["orders", "orders"])
     isDenied = false
     yield* pass("15 minutes")
@@ -95,7 +120,18 @@ describe("a split without a right at SQS", () => {
   })
 })
 
-const conflict = new KubeError({ cluster: "here", operation: "patch", reason: "Conflict", detail: "it has changed" })
+const refused = (reason: KubeErrorReason): KubeError =>
+  new KubeError({ cluster: "here", operation: "write", reason, detail: "planted" })
+
+/** A process to which no watch shows the records of splits. */
+class DeafProcess extends OperatorProcess {
+  override api(real: KubeApi): KubeApi {
+    const api = super.api(real)
+    const isRecord = (ref: ResourceRef): boolean =>
+      [splitPatches, queueRecords].some(({ plural }) => plural === ref.plural)
+    return { ...api, watch: (ref, ...rest) => (isRecord(ref) ? Stream.never : api.watch(ref, ...rest)) }
+  }
+}
 
 const urlOf = (name: string): string => `https://sqs.eu-central-1.amazonaws.com/123456789012/${name}`
 
@@ -114,6 +150,46 @@ describe("a split whose parts are taken away", () => {
     end(cluster)
     yield* pass("5 minutes")
     assertRestored(cluster)
+  })
+
+  it.effect("puts its webhook back, and changes its record no more", function* () {
+    const cluster = clusterWith()
+    const { session, splits } = yield* ready(cluster)
+    const webhooks = () => cluster.api.peekAll(mutatingWebhookConfigurations).map((one) => one["webhooks"])
+    const [before, calls] = [webhooks(), cluster.api.calls.length]
+    for (const { metadata } of cluster.api.peekAll(mutatingWebhookConfigurations))
+      cluster.api.erase(mutatingWebhookConfigurations, metadata.name)
+    yield* pass("40 seconds")
+    assert.deepStrictEqual(webhooks(), before)
+    assert.isFalse(
+      cluster.api.calls.slice(calls).some(({ plural, verb }) => verb === "patch" && plural === splitPatches.plural)
+    )
+    assert.strictEqual(stateOf(splits, session), "Met")
+  })
+
+  it.effect("goes on after SQS has said for a moment that there is no main queue", function* () {
+    const cluster = clusterWith()
+    const { session, splits } = yield* ready(cluster)
+    cluster.sqs.refuse = ({ at, operation, queue }) =>
+      operation === "SendMessageBatch" && queue.includes("-main-") && at < 14_000 ? "NoQueue" : undefined
+    yield* putTen(cluster)
+    yield* pass("2 minutes")
+    assert.deepStrictEqual([stateOf(splits, session), bodiesRead(cluster)], ["Met", 10])
+  })
+
+  it.effect("begins again with the next session when its main queue has taken nothing for long", function* () {
+    const cluster = clusterWith()
+    const { session, splits } = yield* ready(cluster)
+    cluster.sqs.refuse = ({ at, operation, queue }) =>
+      operation === "SendMessageBatch" && queue.includes("-main-") && at < 75_000 ? "Denied" : undefined
+    yield* putTen(cluster)
+    yield* pass("70 seconds")
+    assert.match(stateOf(splits, session), /SendMessageBatch of [^ ]*-main-orders/u)
+    end(cluster)
+    yield* pass("2 minutes")
+    const next = yield* start(cluster, splits, wanted("^ann$"), "00000000000000fe")
+    yield* pass("20 seconds")
+    assert.strictEqual(stateOf(splits, next), "Met")
   })
 
   it.effect("waits for the name of a main queue, which SQS gives no other queue for a minute", function* () {
@@ -182,8 +258,8 @@ describe("a split whose parts are taken away", () => {
     const cluster = clusterWith()
     const { session, splits } = yield* ready(cluster)
     yield* Effect.forkScoped(cluster.queues.delete(urlOf("orders")))
-    yield* pass("1 minute")
-    assert.match(stateOf(splits, session), /ReceiveMessage of https:[^ ]*\/orders: .*NoQueue|does not exist/u)
+    yield* pass("10 seconds")
+    assert.match(stateOf(splits, session), /ReceiveMessage of https:[^ ]*\/orders: .*NoQueue/u)
     yield* pass("5 minutes")
     end(cluster)
     assertRestored(cluster)
@@ -245,31 +321,46 @@ describe("a split whose parts are taken away", () => {
     assert.strictEqual(cluster.sqs.bodies.length + bodiesRead(cluster), 10)
   })
 
-  it.effect("goes on where another writer is first again and again, of whom no watch says a word", function* () {
+  it.effect("goes on where others write first and answers are lost, and no watch shows its records", function* () {
     const cluster = clusterWith()
-    const { splits } = yield* began(cluster)
+    const records = [splitPatches, queueRecords, mutatingWebhookConfigurations]
+    const [calls, conflictsUntil] = [new Set<string>(), 26_000]
+    const isFirst = (call: string): boolean => calls.size < calls.add(call).size
     cluster.api.before = ({ name, plural, verb }) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        const kind = [splitPatches, splitSessions].find((one) => one.plural === plural)
-        if (verb !== "patch" || now > 11_000) return Effect.void
+        const kind = [splitSessions, ...records].find((one) => one.plural === plural)
+        if (verb !== "patch") return Effect.void
         // The workload is read before each write, and has a conflict without a change.
-        if (kind === undefined) return Effect.fail(conflict)
-        cluster.api.write(kind, name, { metadata: { labels: { at: `${now}` } } })
+        if (plural === "deployments" && now < conflictsUntil) return Effect.fail(refused("Conflict"))
+        if (kind !== undefined && cluster.api.peek(kind, name) !== undefined && isFirst(`${verb} ${name}`))
+          cluster.api.write(kind, name, { metadata: { labels: { touched: "yes" } } })
         return Effect.void
       })
-    cluster.api.setMuted(true)
-    const calls = cluster.api.calls.length
+    cluster.api.after = ({ name, plural, verb }) =>
+      verb !== "patch" && records.some((one) => one.plural === plural) && isFirst(`${verb} ${name}`)
+        ? Effect.fail(refused("Unreachable"))
+        : Effect.void
+    const lost = new QueueError({ operation: "DeleteQueue", queue: "", reason: "Unavailable", detail: "planted" })
+    const remove: typeof cluster.queues.delete = (url) =>
+      Effect.andThen(cluster.queues.delete(url), isFirst(url) ? Effect.fail(lost) : Effect.void)
+    const queues = { ...cluster.queues, delete: remove }
+    const { splits } = yield* began(cluster, { process: new DeafProcess(), queues })
+    const before = cluster.api.calls.length
     const session = yield* start(cluster, splits, wanted("^ann$"))
-    yield* pass("14 seconds")
-    assert.isTrue(cluster.values("consumer").every((value) => value?.includes("-main-orders")))
-    cluster.api.setMuted(false)
-    yield* pass("6 seconds")
+    yield* pass("28 seconds")
     assert.strictEqual(stateOf(splits, session), "Met")
-    assert.isAtMost(looksSince(cluster, calls), 40)
+    end(cluster)
+    yield* pass("4 minutes")
+    assertRestored(cluster)
+    assert.isAtMost(looksSince(cluster, before), 150)
   })
 
   it.effect("makes no more than three turns a minute while nothing happens", function* () {
     const cluster = clusterWith()
+    const workload = { apiVersion: "apps/v1", kind: "Deployment", name: "consumer", namespace: "shop" }
+    // Objects of these kinds that are no split's.
+    cluster.api.write(splitPatches, "theirs", { spec: { workloadRef: workload, requests: [] } })
+    cluster.api.write(queueRecords, "theirs", { spec: { sqsQueue: { nameOrUrl: "theirs" } } })
     yield* ready(cluster)
     const before = cluster.api.calls.length
     yield* pass("10 minutes")

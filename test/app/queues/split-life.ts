@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Fiber, Layer, Result, Scope, Stream } from "effect"
 import { Capabilities } from "../../../src/app/ground/capability.ts"
+import { type Change, Changes } from "../../../src/app/kernel/change-feed.ts"
 import { CurrentSettings } from "../../../src/app/kernel/setting-values.ts"
 import { PodReviews } from "../../../src/app/queues/pod-reviews.ts"
 import { QueueSplits } from "../../../src/app/queues/queue-splits.ts"
@@ -137,12 +138,13 @@ export interface OperateOptions {
   readonly process?: OperatorProcess
   /** The port as the operator's credentials may use it. */
   readonly queues?: MessageQueues["Service"]
+  readonly addsSessionKey?: boolean
 }
 
 /** Starts the operator's part, which answers for pods from now on. */
 export const operate = Effect.fnUntraced(function* (
   cluster: SplitCluster,
-  { process = new OperatorProcess(), queues = cluster.queues }: OperateOptions = {}
+  { addsSessionKey = true, process = new OperatorProcess(), queues = cluster.queues }: OperateOptions = {}
 ) {
   const scope = yield* Scope.make()
   const ground = yield* groundOf({ api: process.api(cluster.api) }).pipe(Scope.provide(scope))
@@ -154,7 +156,7 @@ export const operate = Effect.fnUntraced(function* (
   }
   const made = yield* Layer.build(splitLayer).pipe(
     Effect.provideContext(Context.add(ground, QueueSplitting, { options, servedAuthority: () => undefined })),
-    Effect.updateService(CurrentSettings, (settings) => ({ ...settings, addsSessionKey: true })),
+    Effect.updateService(CurrentSettings, (settings) => ({ ...settings, addsSessionKey })),
     Scope.provide(scope)
   )
   const { lookup } = Context.get(made, PodReviews)
@@ -163,7 +165,9 @@ export const operate = Effect.fnUntraced(function* (
     cluster.operator = undefined
   }
   const features = Context.get(made, Capabilities).flatMap((one) => one.features?.() ?? [])
-  return { splits: Context.get(made, QueueSplits), features, scope, process }
+  const changed: Array<Change> = []
+  Context.get(ground, Changes).subscribe((change) => void changed.push(change))
+  return { splits: Context.get(made, QueueSplits), features, scope, process, changed }
 })
 
 export const begin = Effect.fnUntraced(function* (cluster: SplitCluster) {
@@ -216,3 +220,7 @@ export const leftOf = (cluster: SplitCluster): ReadonlyArray<string> => [
   ...cluster.sqs.names.filter((name) => name.startsWith("mirrord-tmp-")),
   ...cluster.api.peekAll(pods).flatMap(({ metadata }) => (metadata.labels?.[patchedLabel] ? [metadata.name] : []))
 ]
+
+/** Turns of the controller since so many calls had been made. */
+export const looksSince = ({ api }: SplitCluster, calls: number): number =>
+  api.calls.slice(calls).filter(({ plural, verb }) => verb === "get" && plural === "deployments").length

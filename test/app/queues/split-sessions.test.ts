@@ -18,6 +18,7 @@ import {
   configure,
   end,
   leftOf,
+  looksSince,
   makeSession,
   operate,
   OperatorProcess,
@@ -55,7 +56,9 @@ describe("sessions of one split", () => {
     const names = Array.from({ length: 20 }, (_, index) => nameOf(index + 1))
     const sessions: Array<MirrordClusterSession> = []
     for (const [index, name] of names.entries()) {
-      const split = wanted(`^user${index}$`, index % 3 === 0 ? { modes: new Map([["orders", "mirror"]]) } : {})
+      const id = index % 2 === 0 ? "orders" : "*"
+      const filters = new Map([[id, { attributes: { to: `^user${index}$` }, program: undefined }]])
+      const split = wanted("", { filters, modes: new Map(index % 3 === 0 ? [[id, "mirror"]] : []) })
       sessions.push(yield* start(cluster, splits, split, name))
     }
     yield* pass("10 seconds")
@@ -108,8 +111,10 @@ describe("sessions of one split", () => {
     // Its queue is empty and deleted; the forwarder waits for the end of a poll.
     while (cluster.sqs.names.length > 2) yield* pass("250 millis")
     const bob = yield* start(cluster, splits, wanted("^bob$"), nameOf(2))
+    const before = cluster.api.calls.length
     yield* pass("7 seconds")
     assert.strictEqual(stateOf(splits, bob), "Met")
+    assert.isAtMost(looksSince(cluster, before), 20)
   })
 
   it.effect("begin in time although new pods were born while nobody answered for them", function* () {
@@ -319,7 +324,6 @@ describe("the memory about a split", () => {
     const failure = { isLasting: true, code: 500, message: "" }
     const known = {
       queues: of({ _tag: "Absent" } as const),
-      messageSizes: of(1),
       problems: of({ code: 1, message: "" }),
       failures: new Map([
         ["old", { ...failure, at: 0 }],
@@ -336,8 +340,8 @@ describe("the memory about a split", () => {
     }
     forgetEnded(known, new Set(["live"]), 600_001)
     assert.deepStrictEqual(
-      [known.queues, known.messageSizes, known.problems].map((map) => [...map.keys()]),
-      [["live"], ["live"], ["live"]]
+      [known.queues, known.problems].map((map) => [...map.keys()]),
+      [["live"], ["live"]]
     )
     assert.deepStrictEqual([...known.failures.keys()], ["new"])
     assert.deepStrictEqual([...known.reported], ["Order live arn", "Lost live", "Strays live.3"])
