@@ -80,6 +80,7 @@ import { recordingKubeApi } from "../support/recording-kube-api.ts"
 import { reviewedApi } from "../support/reviewed-api.ts"
 import { certificateOf } from "../support/user-certificate.ts"
 import { type ApiCall, rowOf } from "./api-call.ts"
+import { ofQueues, ofQueueSync, ofSplitCleanup } from "./queue-calls.ts"
 
 /**
  * The callers of an API server: the operator of a cluster with workloads (a single cluster's and a member's are the
@@ -87,7 +88,8 @@ import { type ApiCall, rowOf } from "./api-call.ts"
  * share its members, each in its own cluster; the primary in its members' clusters; an operator whose agents speak TLS,
  * and one that asks nodes for room, as far as that is more; an operator whose agents are ephemeral containers; an
  * operator that makes branches of databases, as far as that is more; a primary that has them made in its default
- * cluster, as far as that is more, in its own cluster and in that one; the hooks of the chart.
+ * cluster, as far as that is more, in its own cluster and in that one; an operator that splits queues, and a primary
+ * that copies their configurations to its members, likewise; the hooks of the chart.
  */
 export const callers = [
   "operator-with-workloads",
@@ -102,8 +104,12 @@ export const callers = [
   "operator-with-branches",
   "primary-with-branches",
   "primary-with-branches-at-the-default",
+  "operator-with-queues",
+  "primary-with-queues",
+  "primary-with-queues-at-a-member",
   "hooks-with-copies",
-  "hooks-with-branches"
+  "hooks-with-branches",
+  "hooks-with-queues"
 ] as const
 export type ApiUser = (typeof callers)[number]
 
@@ -548,6 +554,7 @@ const makesJob = ({ group, resource, verb }: ApiCall): boolean =>
  */
 export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, ReadonlyArray<ApiCall>>>> => {
   const branchSync = await ofBranchSync()
+  const queueSync = await ofQueueSync()
   const found: Record<ApiUser, Array<ApiCall>> = {
     "operator-with-workloads": [...(await ofAgentWithoutPod()), ...(await ofEndingNamespace())],
     "operator-with-copies": [],
@@ -561,8 +568,12 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     "operator-with-branches": await ofBranches(),
     "primary-with-branches": branchSync.own,
     "primary-with-branches-at-the-default": branchSync.atDefault,
+    "operator-with-queues": await ofQueues(),
+    "primary-with-queues": queueSync.own,
+    "primary-with-queues-at-a-member": queueSync.atMember,
     "hooks-with-copies": [],
-    "hooks-with-branches": []
+    "hooks-with-branches": [],
+    "hooks-with-queues": await ofSplitCleanup()
   }
   /** Calls of operators that make copies, and do everything else as well. */
   const besideCopies: Array<ApiCall> = []

@@ -26,6 +26,7 @@ const exceptional: Readonly<Record<string, ReadonlyArray<string>>> = {
   primary: Object.keys(exceptions),
   "primary whose members are shared": Object.keys(exceptions),
   "primary, of a fleet with branches of databases": Object.keys(exceptions),
+  "primary, of a fleet that splits queues": Object.keys(exceptions),
   "primary without agents, which would speak TLS": Object.keys(exceptions),
   "primary with workloads": [
     "mirrord-operator-envoy: get mirrordoperators of operator.metalbear.co",
@@ -41,6 +42,8 @@ const primary = { operator: { multiCluster: { enabled: true, defaultCluster: "a"
 const primaryWithWorkloads = {
   operator: { multiCluster: { enabled: true, managementOnly: false, defaultCluster: "primary", clusters } }
 }
+
+const splitting = { operator: { sqsSplitting: true } }
 
 /**
  * The callers in each mode of the chart, and whose rights they use. A primary with workloads is both, and no scenario
@@ -85,6 +88,18 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
     ["primary-management-only", "primary-with-branches"]
   ],
   [
+    "single, which splits queues",
+    splitting,
+    account("mirrord-operator"),
+    ["operator-with-workloads", "operator-with-copies", "operator-with-queues"]
+  ],
+  [
+    "primary, of a fleet that splits queues",
+    { operator: { ...primary.operator, sqsSplitting: true } },
+    account("mirrord-operator"),
+    ["primary-management-only", "primary-with-queues"]
+  ],
+  [
     "primary without agents, which would speak TLS",
     { ...primary, agent: { tls: true } },
     account("mirrord-operator"),
@@ -121,7 +136,14 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
     account("mirrord-operator-envoy"),
     ["primary-at-a-member", "primary-with-branches-at-the-default"]
   ],
+  [
+    "member that splits queues, for a primary",
+    { operator: { multiClusterMember: true, sqsSplitting: true } },
+    account("mirrord-operator-envoy"),
+    ["primary-at-a-member", "primary-with-queues-at-a-member"]
+  ],
   ["single", {}, account("mirrord-hooks"), ["hooks-with-copies"]],
+  ["single, which splits queues", splitting, account("mirrord-hooks"), ["hooks-with-copies", "hooks-with-queues"]],
   [
     "single, with branches of databases",
     { operator: { pgBranching: true } },

@@ -54,7 +54,8 @@ const operator: ReadonlyArray<Right> = [
     when: ["workloads", "sqsSplitting"],
     whileOn: queueSettings.isolatesPods
   },
-  here("", "events", ["create"], "kubectl describe of a workload does not show lost messages")
+  // The second problem of a workload is added to the Event of the first one.
+  here("", "events", ["create", "patch"], "kubectl describe of a workload does not show lost messages")
 ]
 
 const cleanup: ReadonlyArray<Right> = [

@@ -24,7 +24,7 @@ export const configurationSyncRights: RightCard = {
       scope: "cluster",
       group: "",
       resource: "events",
-      verbs: ["create"],
+      verbs: ["create", "patch"],
       when: ["primary", "sqsSplitting"],
       without: "kubectl describe does not tell that a member has no copy of a configuration of queue splits"
     }

@@ -1,35 +1,19 @@
 /** Configurations of queue splits of a primary in its members `a` and `b`, which come and go. */
 
 import { assert, describe } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Logger, Scope } from "effect"
-import { MemoryQueues } from "../../../../lab/queues/memory-queues.ts"
-import { RandomStream } from "../../../../lab/simulation/kernel/random-stream.ts"
-import { Capabilities } from "../../../../src/app/ground/capability.ts"
-import { FleetView } from "../../../../src/app/ground/fleet-view.ts"
-import { Changes } from "../../../../src/app/kernel/change-feed.ts"
-import { QueueSplitting } from "../../../../src/app/queues/queue-splitting.ts"
-import { splitSyncLayer } from "../../../../src/app/queues/sync/split-sync-capability.ts"
-import { events } from "../../../../src/domain/events/event-object.ts"
+import { Effect } from "effect"
 import { clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
 import { at } from "../../../../src/domain/json.ts"
 import { syncedConfigurationKinds } from "../../../../src/domain/queues/configuration-sync-plan.ts"
-import { namespaces } from "../../../../src/domain/resources/core-kinds.ts"
 import { mirrordPropertyLists } from "../../../../src/domain/resources/queues/mirrord-property-list.ts"
 import { mirrordSplitConfigs } from "../../../../src/domain/resources/queues/mirrord-split-config.ts"
 import { KubeError } from "../../../../src/ports/kube-api.ts"
 import { pass } from "../../../support/connect-request.ts"
 import { it } from "../../../support/effect-it.ts"
-import { configurationOf } from "../../../support/fleet.ts"
-import { groundOf } from "../../../support/ground.ts"
 import { MemoryKubeApi, type MemoryCall } from "../../../support/memory-kube-api.ts"
-import { jq } from "../split-world.ts"
+import { place, spec, SyncFleet } from "./sync-fleet.ts"
 
-const place = ["orders", "shop"] as const
 const [name, namespace] = place
-const spec = {
-  targetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "app" },
-  queues: [{ id: "q", kind: "sqs" }]
-}
 const changed = {
   queues: [
     { id: "q", kind: "sqs" },
@@ -38,101 +22,8 @@ const changed = {
 }
 const skip = { "operator.metalbear.co/skip-mc-sync": "true" }
 
-class Fleet {
-  readonly members = new Map(["a", "b"].map((cluster) => [cluster, { api: new MemoryKubeApi(cluster), lost: false }]))
-  readonly logged: Array<string> = []
-  readonly a = this.member("a").api
-  readonly b = this.member("b").api
-
-  readonly primary: MemoryKubeApi
-
-  constructor(primary: MemoryKubeApi) {
-    this.primary = primary
-    // It runs workloads itself.
-    this.members.set("primary", { api: primary, lost: false })
-    primary.write(namespaces, "kube-system", {})
-  }
-
-  member(cluster: string) {
-    const found = this.members.get(cluster)
-    if (found === undefined) throw new Error(`no cluster ${cluster}`)
-    return found
-  }
-
-  write(change: object = {}, api = this.primary): Effect.Effect<void> {
-    api.write(mirrordSplitConfigs, name, { spec, ...change }, namespace)
-    return pass("1 second")
-  }
-
-  erase(api = this.primary): Effect.Effect<void> {
-    api.erase(mirrordSplitConfigs, ...place)
-    return pass("1 second")
-  }
-
-  specIn(api: MemoryKubeApi): unknown {
-    return api.peek(mirrordSplitConfigs, ...place)?.["spec"]
-  }
-
-  writes(api: MemoryKubeApi): ReadonlyArray<string> {
-    return api.calls.flatMap(({ verb }) => (["get", "list", "watch"].includes(verb) ? [] : [verb]))
-  }
-
-  told(): ReadonlyArray<unknown> {
-    return this.primary.peekAll(events).map(({ message }) => message)
-  }
-
-  readonly start = (isOn = true) =>
-    Effect.gen({ self: this }, function* () {
-      const scope = yield* Scope.make()
-      yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
-      const ground = (yield* groundOf({ api: this.primary, fleet: configurationOf(["a", "b"]) }).pipe(
-        Scope.provide(scope)
-      )).pipe(
-        Context.add(FleetView, {
-          objects: () => [],
-          clusters: () =>
-            [...this.members].map(([cluster, { api, lost }]) => ({
-              name: clusterName(cluster),
-              isDefault: cluster === "a",
-              api: () => api,
-              lost: () => (lost ? "no answer" : undefined)
-            }))
-        }),
-        Context.add(QueueSplitting, { options: isOn ? unused : undefined, servedAuthority: () => undefined })
-      )
-      const json = Logger.map(Logger.formatJson, (line) => void this.logged.push(line))
-      const made = yield* Effect.provideContext(Layer.build(splitSyncLayer), ground).pipe(
-        Scope.provide(scope),
-        Effect.provide(Logger.layer([json]))
-      )
-      yield* pass("1 second")
-      const hear = Context.get(made, Capabilities)[0]?.hear
-      return {
-        end: Scope.close(scope, Exit.void),
-        leave: Context.get(ground, Changes).leave,
-        changed: (cluster: string) => {
-          hear?.({ _tag: "ClusterChanged", cluster: clusterName(cluster) })
-          return pass("1 second")
-        }
-      }
-    })
-
-  readonly reach = (cluster: string, reachable: boolean) => {
-    this.member(cluster).lost = !reachable
-    this.member(cluster).api.setReachable(reachable)
-  }
-}
-
-/** Copies need no broker. */
-const unused = {
-  settings: { lingerSeconds: 60, isolatesPods: true, waitsForPods: true },
-  queues: new MemoryQueues(new RandomStream("sync")).port(),
-  jq,
-  endpoint: undefined
-}
-
 const begin = Effect.gen(function* () {
-  const fleet = new Fleet(new MemoryKubeApi("primary"))
+  const fleet = new SyncFleet(new MemoryKubeApi("primary"))
   yield* fleet.write()
   return { fleet, ...(yield* fleet.start()) }
 })
@@ -144,7 +35,7 @@ const failing = (verb: MemoryCall["verb"], reason: KubeError["reason"], code: nu
 
 describe("a configuration of queue splits on a primary", () => {
   it.effect("is copied to all members with marks of ours and no labels of its own cluster", function* () {
-    const fleet = new Fleet(new MemoryKubeApi("primary"))
+    const fleet = new SyncFleet(new MemoryKubeApi("primary"))
     const labels = { "argocd.argoproj.io/instance": "shop" }
     for (const kind of syncedConfigurationKinds)
       fleet.primary.write(
@@ -196,7 +87,7 @@ describe("a configuration of queue splits on a primary", () => {
   })
 
   it.effect("leaves a value alone that the member's API server adds", function* () {
-    const fleet = new Fleet(new MemoryKubeApi("primary"))
+    const fleet = new SyncFleet(new MemoryKubeApi("primary"))
     yield* fleet.write()
     const { create, mergePatch } = fleet.a
     const withDefault = (body: object) => ({ ...body, spec: { ...(at(body, "spec") as object), ttl: 7 } })
@@ -216,7 +107,7 @@ describe("a configuration of queue splits on a primary", () => {
   })
 
   it.effect("is not written without end where another writer changes each copy", function* () {
-    const fleet = new Fleet(new MemoryKubeApi("primary"))
+    const fleet = new SyncFleet(new MemoryKubeApi("primary"))
     yield* fleet.write()
     fleet.a.after = ({ verb }) =>
       Effect.sync(() => {
@@ -231,7 +122,7 @@ describe("a configuration of queue splits on a primary", () => {
   it.effect(
     "never touches an object of the member's own, says so once, and takes its place when it goes",
     function* () {
-      const fleet = new Fleet(new MemoryKubeApi("primary"))
+      const fleet = new SyncFleet(new MemoryKubeApi("primary"))
       const own = { queues: [] }
       fleet.a.write(mirrordSplitConfigs, name, { spec: own }, namespace)
       yield* fleet.write()
@@ -291,7 +182,7 @@ describe("a configuration of queue splits on a primary", () => {
   })
 
   it.effect("waits for a namespace, which is looked for again after 5 minutes", function* () {
-    const fleet = new Fleet(new MemoryKubeApi("primary"))
+    const fleet = new SyncFleet(new MemoryKubeApi("primary"))
     fleet.a.before = failing("create", "NotFound", 404)
     yield* fleet.write()
     yield* fleet.start()
@@ -338,7 +229,7 @@ describe("a configuration of queue splits on a primary", () => {
   })
 
   it.effect("is not written where the kind is not installed, and is retried where a server is ill", function* () {
-    const fleet = new Fleet(new MemoryKubeApi("primary"))
+    const fleet = new SyncFleet(new MemoryKubeApi("primary"))
     fleet.a.before = failing("list", "NotFound", 404)
     fleet.b.before = failing("create", "Other", 500)
     yield* fleet.write()
@@ -370,7 +261,7 @@ describe("a configuration of queue splits on a primary", () => {
   it.effect("of one primary is no copy of another's on the same member", function* () {
     const { fleet: first } = yield* begin
     // Their UIDs differ.
-    const second = new Fleet(new MemoryKubeApi("second"))
+    const second = new SyncFleet(new MemoryKubeApi("second"))
     second.member("a").api = first.a
     yield* second.write({ spec: changed })
     yield* second.start()
@@ -385,7 +276,7 @@ describe("a configuration of queue splits on a primary", () => {
   })
 
   it.effect("is nowhere else while queues are not split", function* () {
-    const fleet = new Fleet(new MemoryKubeApi("primary"))
+    const fleet = new SyncFleet(new MemoryKubeApi("primary"))
     yield* fleet.write()
     yield* fleet.start(false)
     assert.deepStrictEqual(fleet.a.calls, [])
