@@ -1,7 +1,7 @@
 /** Splits of queues in sessions on copies of their target, in one cluster and over a fleet. */
 
 import { assert, describe } from "@effect/vitest"
-import { Effect, Result } from "effect"
+import { Clock, Effect, Result } from "effect"
 import { isCopy } from "../../../src/domain/copies/copy-record.ts"
 import { at } from "../../../src/domain/json.ts"
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
@@ -23,6 +23,7 @@ import {
   splitFleet,
   type SplitFleetOptions
 } from "./split-fleet.ts"
+import { configure } from "./split-life.ts"
 
 const copiesIn = ({ split }: FleetMember) => split.api.peekAll(pods).filter(({ metadata }) => isCopy(metadata))
 const replicasIn = ({ split }: FleetMember) => at(split.api.peek(deployments, "consumer", "shop"), "spec", "replicas")
@@ -51,7 +52,7 @@ describe("a session on a copy", () => {
       "primary",
       { ...otherNames, configured: ["a"] },
       {},
-      { without: /cluster b .*has no copy.*No MirrordSplitConfig/u }
+      { without: /cluster b .*has no copy.*No MirrordSplitConfig.*Those of the primary are copied here/u }
     ],
     ["by `mirrord up` without a configuration", "a", { ...otherNames, configured: [] }, up, { isUnsplit: true }],
     [
@@ -96,6 +97,7 @@ describe("a session on a copy", () => {
 })
 
 describe("a copy whose split is impossible", () => {
+  const refunds = { split_queues: { refunds: { queue_type: "SQS", message_filter: { to: "^ann$" } } } }
   const kafka = { split_queues: { orders: { queue_type: "Kafka" } } }
   const off: SplitFleetOptions = { splitting: ["primary"] }
   it.effect.each<readonly [string, "a" | "primary", object, SplitFleetOptions, number, string]>([
@@ -106,15 +108,33 @@ describe("a copy whose split is impossible", () => {
     ["where those of the default are off", "primary", {}, off, 400, "In the default cluster a: This operator does not"],
     ["without a configuration", "a", {}, { configured: [] }, 404, "No MirrordSplitConfig"],
     ["that the default has no configuration of", "primary", {}, { configured: ["b"] }, 404, "No MirrordSplitConfig"],
+    ["of a queue that the default has not", "primary", refunds, {}, 400, "In the default cluster a: "],
     ["of a pod", "primary", { target: { pod: "consumer-1" }, scale_down: false }, {}, 400, "a Deployment or a Rollout"]
   ])("%s is refused before anything is made", function* ([, where, spec, options, code, sentence]) {
     const fleet = yield* splitFleet(options)
     const { a, b, world } = fleet
+    const since = yield* Clock.currentTimeMillis
     const answer = yield* copy(fleet, { scale_down: true, ...spec }, where === "a" ? a.member : world.primary)
+    const waited = (yield* Clock.currentTimeMillis) - since
     const { code: found, message } = refusedWith(answer)
     assert.strictEqual(found, code)
     assert.include(message, sentence)
+    // For a configuration that may be on its way.
+    assert.strictEqual(waited > 15_000, where === "primary" && code === 404)
     for (const one of [a, b]) assert.deepStrictEqual([copiesIn(one).length, replicasIn(one)], [0, 2])
+  })
+})
+
+describe("a configuration that comes from the primary while a copy is made", () => {
+  it.effect.each(["a", "b"] as const)("is waited for by cluster %s", function* (late) {
+    const fleet = yield* splitFleet({ ...otherNames, configured: ["a", "b"].filter((name) => name !== late) })
+    const comes = Effect.sync(() => configure(fleet[late].split, "consumer", ["orders"]))
+    yield* Effect.forkScoped(Effect.andThen(Effect.sleep("6 seconds"), comes))
+    const { got } = yield* begun(fleet, {}, Result.getOrThrow(yield* copy(fleet)))
+    assert.deepStrictEqual(logs(got), [])
+    for (const one of [fleet.a, fleet.b]) yield* sendTo(one, `m ${one.name}`, "ann")
+    yield* passMinutes(1)
+    assert.deepStrictEqual(readBy(fleet, "m"), ["m a: ann", "m b: ann"])
   })
 })
 
