@@ -43,6 +43,7 @@ const networks = {
   "real client, branches of other engines": [16, 3],
   "branches on kubernetes": [177, 3],
   "splits of queues": [90, 2],
+  "real client, queues over many clusters": [190, 2],
   "copies of databases": [97, 1],
   "clusters that join": [73, 3],
   "clusters that join, kubernetes": [10, 6],

@@ -203,6 +203,10 @@ export const suites = {
   "real/failover": { needs: client, finds: "the client's session ends when a leader does" },
   "real/failures": { needs: client, finds: "the client waits for ever for a part that is not there" },
   "real/fleet-copy-targets": { needs: client, finds: "copies over many clusters fail for the client" },
+  "real/fleet-queues": {
+    needs: [...client, "ElasticMQ"],
+    finds: "queues over many clusters are not split for the client"
+  },
   "real/further-commands": { needs: client, finds: "a further command of the client fails" },
   "real/label-targets": { needs: client, finds: "label targets fail for the client" },
   "real/management": { needs: client, finds: "a primary that only manages does not serve the client" },

@@ -25,6 +25,8 @@ export interface UnexpectedCallsOptions {
   readonly runsDoctor?: boolean
   /** Whether branches of databases are switched on. */
   readonly hasBranches?: boolean
+  /** Whether queues are split. */
+  readonly splitsQueues?: boolean
   /** Whether agents speak TLS. */
   readonly hasAgentTls?: boolean
   /** Whether agents are ephemeral containers. */
@@ -37,8 +39,10 @@ export interface UnexpectedCallsOptions {
 const tablesOf = (
   { primary }: AnyPlayground,
   running: AnyRunningCluster,
-  { hasAgentTls = false, hasBranches = false, hasEphemeralAgents = false, runsDoctor = false }: UnexpectedCallsOptions
+  options: UnexpectedCallsOptions
 ): Readonly<Record<string, ReadonlyArray<string>>> => {
+  const { hasAgentTls = false, hasBranches = false, hasEphemeralAgents = false } = options
+  const { runsDoctor = false, splitsQueues = false } = options
   const roles = [
     ...(running.description === primary.description ? ["primary-management-only"] : []),
     ...(running.description.hasWorkload ? ["operator-with-workloads"] : [])
@@ -50,6 +54,11 @@ const tablesOf = (
     ...(running.description === primary.description && isDefaultElsewhere ? ["primary-with-branches"] : [])
   ]
   const orders = isDefaultElsewhere && running.description.isDefault ? ["primary-with-branches-at-the-default"] : []
+  const queues = [
+    ...(running.description.hasWorkload && splitsQueues ? ["operator-with-queues"] : []),
+    ...(running.description === primary.description && splitsQueues ? ["primary-with-queues"] : [])
+  ]
+  const configurations = splitsQueues ? ["primary-with-queues-at-a-member"] : []
   const ephemeral = running.description.hasWorkload && hasEphemeralAgents ? ["operator-with-ephemeral-agents"] : []
   const agentTls = running.description.hasWorkload && hasAgentTls ? ["operator-with-agent-tls"] : []
   // Everybody may review what he may do; who may not read the operator's object asks its discovery instead.
@@ -59,13 +68,14 @@ const tablesOf = (
       ...roles,
       ...copies,
       ...branches,
+      ...queues,
       ...(roles.length === 2 ? ["primary-with-workloads"] : []),
       ...agentTls,
       ...ephemeral,
       ...doctor
     ],
-    [`${accounts}mirrord-operator-envoy`]: ["primary-at-a-member", ...orders, ...doctor],
-    [primaryUser]: ["primary-at-a-member", ...orders, ...doctor],
+    [`${accounts}mirrord-operator-envoy`]: ["primary-at-a-member", ...orders, ...configurations, ...doctor],
+    [primaryUser]: ["primary-at-a-member", ...orders, ...configurations, ...doctor],
     [`${accounts}mirrord-hooks`]: ["hooks-with-copies"]
   }
 }

@@ -12,6 +12,7 @@ import { startLocalServer } from "./local-server.ts"
 import { refusalText } from "./refusal.ts"
 import { children, nothingLeft, parentNames } from "./sessions.ts"
 import { singleUser } from "./single-user.ts"
+import { uiPage, uiSessions } from "./ui-page.ts"
 
 const target = ["--target", "deployment/myapp"] as const
 /** The primary is the default and has workloads; the other cluster is asked past the primary. */
@@ -102,19 +103,18 @@ export const furtherCommands = (where: string, use: () => AnyRealPlayground): vo
 
       it("ui start serves those who have its token, and ui stop ends it", async () => {
         const started = await ends(run(cluster, ["ui", "--no-browser", "--port", String(await freePort()), "start"]), 0)
-        const [, page = "", token = ""] = /(http:\/\/127\.0\.0\.1:\d+\/)auth\?token=(\w+)/.exec(started) ?? []
+        const { page, token } = uiPage(started)
         const status = async (headers: Readonly<Record<string, string>>) => (await fetch(page, { headers })).status
         expect(await status({})).toBe(401)
         // This build of the client holds no pages.
         expect(await status({ "x-auth-token": token })).toBe(404)
         const app = run(cluster, ["exec", ...target, "--", layerApp, "--mirror", "7000"])
         await app.waitForEvent("subscribed")
-        await eventually("the list of the page has the session once", async () => {
-          const answer = await fetch(`${page}api/operator-sessions`, { headers: { "x-auth-token": token } })
-          expect(await answer.json()).toMatchObject({
+        await eventually("the list of the page has the session once", async () =>
+          expect(await uiSessions({ page, token })).toMatchObject({
             sessions: [{ namespace: "default", target: { kind: "deployment", name: "myapp" } }]
           })
-        })
+        )
         expect(await ends(run(cluster, ["ui", "stop"]), 0)).toContain("Sent stop command to UI server")
         app.stop()
       })

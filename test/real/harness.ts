@@ -97,6 +97,8 @@ interface EmbeddedOptions extends Omit<RealPlaygroundOptions, "release">, Pick<P
   readonly remoteSessionTimeoutSecs?: number
   /** Whether members refuse sessions, as policies tell them. */
   readonly refusesSessions?: boolean
+  /** Starts a server that stands in for SQS, and gives its URL; no queues are split unless given. */
+  readonly queues?: Effect.Effect<string, { readonly message: string }, Scope.Scope>
 }
 
 const settings = (options: EmbeddedOptions, directory: string) => ({
@@ -113,15 +115,16 @@ const settings = (options: EmbeddedOptions, directory: string) => ({
  */
 export const usePlayground = ({ agentIdleTtlSecs, ...options }: EmbeddedOptions): RealPlayground =>
   useStarted(options, {
-    start: (directory) =>
-      Effect.flatMap(Effect.promise(stagedProgram), (braid) =>
-        startPlayground({
-          ...options,
-          ...settings(options, directory),
-          operator: operatorProgram(braid),
-          agentEnv: agentIdleTtlSecs === undefined ? {} : { MIRRORD_AGENT_IDLE_TTL: String(agentIdleTtlSecs) }
-        })
-      ),
+    start: Effect.fnUntraced(function* (directory) {
+      const { queues } = options
+      return yield* startPlayground({
+        ...options,
+        ...settings(options, directory),
+        ...(queues && { sqsEndpoint: yield* queues }),
+        operator: operatorProgram(yield* Effect.promise(stagedProgram)),
+        agentEnv: agentIdleTtlSecs === undefined ? {} : { MIRRORD_AGENT_IDLE_TTL: String(agentIdleTtlSecs) }
+      })
+    }),
     giveDevelopersRights: ({ apply }) =>
       Promise.resolve(apply(`${developersRoles(options.hasBranches === true)}---\n${developersBindings}`))
   })
@@ -151,6 +154,7 @@ interface Start<Cluster extends LocalCluster> {
 const useStarted = <Cluster extends LocalCluster>(
   {
     hasBranches = false,
+    queues,
     refusesSessions = false,
     release,
     runsDoctor = false
@@ -196,6 +200,7 @@ const useStarted = <Cluster extends LocalCluster>(
             starts,
             runsDoctor,
             hasBranches,
+            splitsQueues: queues !== undefined,
             refusesSessions
           })
     await Effect.runPromise(Scope.close(scope, Exit.void))

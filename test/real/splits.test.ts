@@ -62,7 +62,8 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
     const run = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>, within = scope): Promise<A> =>
       Effect.runPromise(Scope.provide(effect, within))
     let [directory, endpoint, taken] = ["", "", ""]
-    let since = Infinity
+    /** How many calls there were before the operators had the chart's rights, by cluster. */
+    const before = new Map<string, number>()
     let playground: Playground
     /** The cluster of the workload, whose users come to itself. */
     let member: RunningCluster
@@ -94,6 +95,7 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
 
       for (const running of playground.clusters.toReversed())
         await run(giveRights(running, (running === playground.primary ? primaryRights : memberRights) ?? []))
+      for (const { cluster } of playground.clusters) before.set(cluster.name, cluster.callers().length)
       const found = playground.clusters.find(({ description }) => !description.isPrimary)
       if (found === undefined) throw new Error("the playground has no member")
       member = found
@@ -106,9 +108,8 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
       const refused = (playground?.clusters ?? []).flatMap(({ cluster }) =>
         cluster
           .callers()
-          .filter(
-            (one) => one.at >= since && one.status === 403 && one.user.startsWith("system:serviceaccount:mirrord:")
-          )
+          .slice(before.get(cluster.name))
+          .filter(({ status, user: account }) => status === 403 && account.startsWith("system:serviceaccount:mirrord:"))
           .map(({ method, path, user: account }) => `${cluster.name}: ${account} was refused ${method} ${path}`)
       )
       await Effect.runPromise(Scope.close(scope, Exit.void))
