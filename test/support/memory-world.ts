@@ -236,10 +236,15 @@ export const openConnection = (
   request: ConnectRequest
 ): Effect.Effect<FrameChannel, ApiError | LinkRefused, Scope.Scope> =>
   Effect.gen(function* () {
-    const scope = yield* Effect.scope
-    const accepted = yield* connectTo(cluster, request)
+    // A connection that is over holds nothing any more, as for an API server.
+    const own = yield* Scope.fork(yield* Effect.scope)
+    const accepted = yield* connectTo(cluster, request).pipe(
+      Scope.provide(own),
+      Effect.onError(() => Scope.close(own, Exit.void))
+    )
     const [client, server] = channelPair()
-    const serving = yield* Effect.forkIn(Effect.scoped(accepted.serve(server)), scope, { startImmediately: true })
+    const serve = Effect.onExit(Effect.scoped(accepted.serve(server)), (exit) => Scope.close(own, exit))
+    const serving = yield* Effect.forkIn(serve, yield* Effect.scope, { startImmediately: true })
     if (cluster.life !== undefined) yield* Scope.addFinalizer(cluster.life, Fiber.interrupt(serving))
     return client
   })

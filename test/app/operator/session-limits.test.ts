@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect, Exit, Result, Scope } from "effect"
+import { Effect, Exit, Fiber, Result, Scope } from "effect"
 import type { ConnectRequest } from "../../../src/app/api/operator-facade.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
@@ -10,6 +10,7 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { SessionInfo } from "../../../src/domain/resources/session.ts"
 import { defaultBounds } from "../../../src/domain/sessions/session-bounds.ts"
+import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { stealHeader, stealPort } from "../../domain/relay/scenario.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
@@ -203,26 +204,45 @@ describe("a session of the longest time", () => {
   })
 })
 
+/** The end of a connection by its other side. */
+const ended = (channel: FrameChannel): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    channel.open({ message: () => {}, ended: () => resume(Effect.void), drained: () => {}, ignored: () => {} })
+  })
+
 describe("a session whose target has no pods any more", () => {
   const bringBack = (cluster: MemoryCluster) => deploy(cluster, "myapp")
   const wait = Effect.fnUntraced(function* (seconds: number) {
     for (let i = 0; i < seconds / 5; i++) yield* pass("5 seconds")
   })
 
+  /** A client that comes back whenever its connection ends, until it is told that it cannot; the answer to that. */
+  const stayingClient = Effect.fnUntraced(function* (cluster: MemoryCluster, wanted: ConnectRequest) {
+    for (;;) {
+      const answer = yield* Effect.result(openConnection(cluster, wanted))
+      if (Result.isSuccess(answer)) yield* ended(answer.success)
+      else if ("code" in answer.failure && answer.failure.code === 410) return answer
+      yield* Effect.sleep("1 second")
+    }
+  })
+
   it.effect("ends with a sentence, although its client is there, and no other of its id begins", function* () {
     const { world } = yield* startWorld({}, { limits: { podlessMillis: 100_000 } })
     const cluster = memberOf(world, "a")
     const own = yield* certificateOf(cluster)
-    opened((yield* session(cluster, request(own))).result)
+    const client = yield* Effect.forkScoped(stayingClient(cluster, request(own)), { startImmediately: true })
+    yield* wait(5)
     cluster.api.erase(pods, "myapp-1", "default")
     yield* wait(95)
     assert.strictEqual(objectsOf(cluster), 1)
     yield* wait(60)
     assert.strictEqual(objectsOf(cluster), 0)
     bringBack(cluster)
-    const gone = refusedWith(yield* connectTo(cluster, request(own)))
-    assert.deepStrictEqual([gone.code, gone.reason], [410, "ReconnectNotPossible"])
-    assert.include(gone.message, "as its target had no pods any more; start a new one")
+    for (const answer of [yield* Fiber.join(client), yield* connectTo(cluster, request(own))]) {
+      const gone = refusedWith(answer)
+      assert.deepStrictEqual([gone.code, gone.reason], [410, "ReconnectNotPossible"])
+      assert.include(gone.message, "as its target had no pods any more; start a new one")
+    }
     opened(yield* connectTo(cluster, request(own, { sessionId: "257" })))
   })
 })
