@@ -123,32 +123,30 @@ export const recordedFailure = (parent: MirrordMultiClusterSession): SessionFail
   return { reason: isFailureReason(condition.reason) ? condition.reason : "Error", message: condition.message }
 }
 
-/** The danger for a session of queues that several clusters read. */
-const takesMessages =
-  "Where its pods read the same queue as those of other clusters, they take messages of this session"
-
 const leftOut = (cluster: string, reason: string): string =>
   `mirrord multi-cluster: cluster ${cluster} takes no part in this session for now: ${reason}`
 
-/**
- * The warning for one cluster that a Ready session goes without; `undefined` if it has the cluster, or waits for it.
- * `reasons`: by cluster, those that say more than the parent, such as why the cluster has no copy of the target.
- */
+/** The clusters that a session goes without, as far as its parent does not say it. */
+export interface LeftOutDetails {
+  /** By cluster, reasons that say more than the parent's, such as why it has no copy of the target. */
+  readonly reasons?: ReadonlyMap<string, string> | undefined
+  /** A sentence about queues that such a cluster does not split; `undefined` if the session splits none. */
+  readonly unsplit: string | undefined
+}
+
+/** The warning for a cluster that a Ready session goes without; `undefined` if it has the cluster or waits for it. */
 export const leftOutWarning = (
   { status }: MirrordMultiClusterSession,
   cluster: string,
-  reasons: ReadonlyMap<string, string> = new Map()
+  { reasons, unsplit }: LeftOutDetails
 ): string | undefined => {
   const { error, ready } = status?.clusterSessions?.[cluster] ?? {}
-  const reason = reasons.get(cluster) ?? error
+  const reason = reasons?.get(cluster) ?? error
   if (status?.phase !== "Ready" || ready !== false || reason === undefined) return undefined
   const isSplit = conditionSince(status.conditions, parentConditions.queuesMade, "True") !== undefined
-  return leftOut(cluster, isSplit ? `${sentence(reason)} ${takesMessages}` : reason)
+  return leftOut(cluster, isSplit && unsplit !== undefined ? `${sentence(reason)} ${unsplit}` : reason)
 }
 
 /** One warning per cluster that a Ready session goes without, for the log of a client that attaches now. */
-export const leftOutWarnings = (
-  parent: MirrordMultiClusterSession,
-  reasons?: ReadonlyMap<string, string>
-): ReadonlyArray<string> =>
-  Object.keys(parent.status?.clusterSessions ?? {}).flatMap((cluster) => leftOutWarning(parent, cluster, reasons) ?? [])
+export const leftOutWarnings = (parent: MirrordMultiClusterSession, details: LeftOutDetails): ReadonlyArray<string> =>
+  Object.keys(parent.status?.clusterSessions ?? {}).flatMap((cluster) => leftOutWarning(parent, cluster, details) ?? [])

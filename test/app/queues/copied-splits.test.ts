@@ -28,7 +28,7 @@ import { configure } from "./split-life.ts"
 const copiesIn = ({ split }: FleetMember) => split.api.peekAll(pods).filter(({ metadata }) => isCopy(metadata))
 const replicasIn = ({ split }: FleetMember) => at(split.api.peek(deployments, "consumer", "shop"), "spec", "replicas")
 const otherNames: SplitFleetOptions = { queues: { a: "orders-eu", b: "orders-us" } }
-const shared = "Where its pods read the same queue as those of other clusters, they take messages of this session"
+const shared = 'The queue "orders" is not split there: where its pods read the same queue as those of other clusters'
 const up = {
   split_queues: ["SQS", "Kafka", "Nats"].map((queue_type) => ({ queue_id: "*", queue_type, jq_filter: "ann" })),
   auto_queue_splitting: true

@@ -54,7 +54,7 @@ const up = {
 const star = { sqs_splits: JSON.stringify({ "*": { to: "^ann$" } }) }
 const refunds = { sqs_splits: JSON.stringify({ refunds: { to: "^ann$" } }) }
 const otherNames: SplitFleetOptions = { queues: { a: "orders-eu", b: "orders-us" } }
-const shared = "Where its pods read the same queue as those of other clusters, they take messages of this session"
+const shared = 'The queue "orders" is not split there: where its pods read the same queue as those of other clusters'
 const sqsRights = (operation: string) => new RegExp(`SQS did not carry out ${operation} of .*Denied`, "u")
 
 interface Told {

@@ -6,6 +6,7 @@
 import { Effect, Result, type Scope } from "effect"
 import { type ClusterName, clusterName } from "../../../domain/fleet/cluster-name.ts"
 import type { MessageFilter } from "../../../domain/protocol/message-filter.ts"
+import { unsplitQueues } from "../../../domain/queues/unsplit-queues.ts"
 import { memberName } from "../../../domain/relay/member.ts"
 import { sessionKeyHeader } from "../../../domain/relay/session-key.ts"
 import {
@@ -16,7 +17,7 @@ import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import { notConfigured } from "../../../domain/sessions/cluster-verdict.ts"
 import { ignoredWarnings } from "../../../domain/sessions/connect-request.ts"
 import { linkEnd } from "../../../domain/sessions/link-end.ts"
-import { leftOutWarning, leftOutWarnings } from "../../../domain/sessions/parent-view.ts"
+import { type LeftOutDetails, leftOutWarning, leftOutWarnings } from "../../../domain/sessions/parent-view.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import { audit, auditedParent } from "../../kernel/audit.ts"
 import type { ClientConnectionOptions, ConnectionEnd } from "../../relay/client-connection.ts"
@@ -40,6 +41,11 @@ const strayed = (
   return current === cluster ? undefined : "it is configured otherwise now"
 }
 
+const leftOutDetails = ({ request }: LinkedConnection, { metadata }: MirrordMultiClusterSession): LeftOutDetails => ({
+  reasons: request.copyTarget?.leftOut,
+  unsplit: unsplitQueues(metadata)
+})
+
 /** The ends of links to clusters, as the user reads them. */
 const linkEnds = (options: PrimarySessionsOptions, connection: LinkedConnection) => {
   /** The reason that the user was told last, by cluster. */
@@ -48,7 +54,7 @@ const linkEnds = (options: PrimarySessionsOptions, connection: LinkedConnection)
     /** Why the session is without a cluster whose link has ended, if that is not what the user has just been told. */
     untold: (parent: MirrordMultiClusterSession, cluster: ClusterName): string | undefined =>
       told.has(cluster) && parent.status?.clusterSessions?.[cluster]?.error !== told.get(cluster)
-        ? leftOutWarning(parent, cluster, connection.request.copyTarget?.leftOut)
+        ? leftOutWarning(parent, cluster, leftOutDetails(connection, parent))
         : undefined,
     lost: (channel: FrameChannel): string | undefined => {
       const why = strayed(options, connection, channel)
@@ -107,7 +113,7 @@ const relayOptions = (
     },
     warnings: [
       ...ignoredWarnings(request.ignored),
-      ...leftOutWarnings(parent, request.copyTarget?.leftOut),
+      ...leftOutWarnings(parent, leftOutDetails(connection, parent)),
       ...refusals
     ],
     limits,
