@@ -64,6 +64,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
   "src/domain/copies": inDomain("resources", "targets", "fleet", "sessions"),
   "src/domain/branches": inDomain("resources", "protocol", "targets", "agents", "fleet", "policies", "sessions"),
   "src/domain/queues": inDomain("resources", "targets", "sessions", "fleet/credentials"),
+  "src/domain/outbound": inDomain("resources", "fleet", "fleet/credentials"),
   "src/domain/events": inDomain("resources", "fleet", "sessions", "branches", "queues"),
   "src/domain/metrics": inDomain("resources", "sessions", "queues"),
   "src/domain/commands": inDomain(
@@ -82,6 +83,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
     "copies",
     "branches",
     "queues",
+    "outbound",
     "events"
   ),
   "src/ports": ["src/domain/**"],
@@ -102,6 +104,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
   "src/app/copies": inApp("kernel", "api", "ground", "queues"),
   "src/app/queues": inApp("kernel", "api", "ground"),
   "src/app/queues/sync": inApp("kernel", "api", "ground", "queues"),
+  "src/app/outbound": inApp("kernel"),
   "src/app/branches/sync": inApp("kernel", "api", "ground", "branches"),
   "src/app/metrics": inApp("kernel", "api"),
   "src/app/operator": inApp(
@@ -119,7 +122,8 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
     "copies",
     "queues",
     "branches/sync",
-    "queues/sync"
+    "queues/sync",
+    "outbound"
   ),
   "src/app/commands": inApp(
     "kernel",
@@ -131,7 +135,8 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
     "operator",
     "branches",
     "copies",
-    "queues"
+    "queues",
+    "outbound"
   ),
   "src/app": ["src/**"],
   "lab/memory": ["src/**"],
@@ -179,6 +184,7 @@ export const holds = /** @type {Readonly<Record<string, string>>} */ ({
   "src/domain/copies": "copies of targets: requests, the copied pod, its life, the workload that it replaces",
   "src/domain/branches": "branches of databases: requests, pods, engines, variables of sessions, two clusters alike",
   "src/domain/queues": "splits of queues: sources, filters, names, messages, the plan",
+  "src/domain/outbound": "tunnels that members dial: their life on both sides, messages, tokens, certificates",
   "src/domain/events": "what `kubectl describe` and the log say of a session",
   "src/domain/metrics": "the catalogue of metrics",
   "src/domain/commands": "what `braid doctor`, `status`, `sessions`, `join` and others make of what they saw",
@@ -201,6 +207,7 @@ export const holds = /** @type {Readonly<Record<string, string>>} */ ({
   "src/app/copies": "makes and ends copies of targets; on a primary orders them from its clusters",
   "src/app/queues": "forwards the messages of split queues to sessions and workloads, and hands back what is left",
   "src/app/queues/sync": "configurations of queue splits, which a primary keeps the same in its members",
+  "src/app/outbound": "tunnels: the cell that takes them, the outpost that dials, and members reached through them",
   "src/app/branches/sync": "branches that a primary has made in its default cluster",
   "src/app/metrics": "the port of metrics",
   "src/app/operator": "puts the list of capabilities together: settings, replicas",

@@ -1,0 +1,77 @@
+/**
+ * The settings of tunnels: of a primary that takes them, the cell, and of a member that dials one, the outpost. The
+ * token with which a member joins is the chart's Secret `mirrord-outbound-token`.
+ */
+
+import type { SettingCard } from "../catalogue/setting.ts"
+
+export const outboundSettings = {
+  takesTunnels: {
+    variable: "OPERATOR_CELL",
+    form: "truth",
+    default: false,
+    value: "operator.cell.enabled",
+    where: "primary",
+    about: "whether this primary takes the tunnels of [members that dial out](../operating/outbound.md)"
+  },
+  cellPort: {
+    variable: "OPERATOR_CELL_PORT",
+    form: "port",
+    default: 8443,
+    value: "operator.cell.port",
+    where: "cell",
+    about: "port of the tunnels"
+  },
+  bootstrapPort: {
+    variable: "OPERATOR_CELL_BOOTSTRAP_PORT",
+    form: "port",
+    default: 8444,
+    value: "operator.cell.bootstrapPort",
+    where: "cell",
+    about: "port at which a member trades its token for its first certificate"
+  },
+  certificateHours: {
+    variable: "OPERATOR_CELL_CERTIFICATE_HOURS",
+    form: "bound",
+    default: 24,
+    value: "operator.cell.certificateHours",
+    where: "cell",
+    about: "hours for which the certificate of a member is valid; it is renewed through the tunnel at two thirds"
+  },
+  dialsOut: {
+    variable: "OPERATOR_OUTBOUND",
+    form: "truth",
+    default: false,
+    value: "operator.outbound.enabled",
+    where: "member",
+    about: "whether this member [dials its primary](../operating/outbound.md), which cannot reach it"
+  },
+  cellAddress: {
+    variable: "OPERATOR_OUTBOUND_CELL",
+    form: "address",
+    value: "operator.outbound.cell",
+    where: "outpost",
+    cure: "write for example cell.example.com:8443",
+    about: "host and port of the primary's tunnels"
+  },
+  bootstrapAddress: {
+    variable: "OPERATOR_OUTBOUND_BOOTSTRAP",
+    form: "address",
+    value: "operator.outbound.bootstrap",
+    where: "outpost",
+    cure: "write for example cell.example.com:8444",
+    about: "host and port at which the primary takes the token"
+  },
+  cellPin: {
+    variable: "OPERATOR_OUTBOUND_PIN",
+    form: "text",
+    value: "operator.outbound.pin",
+    where: "outpost",
+    about: "SHA-256 of the public key of the primary's authority for tunnels, hex, as `braid join --outbound` prints it"
+  },
+  joinToken: {
+    variable: "OPERATOR_OUTBOUND_TOKEN",
+    form: "secret",
+    about: "the token with which this member joins; the chart's `operator.outbound.token`, in a Secret"
+  }
+} as const satisfies SettingCard
