@@ -3,15 +3,15 @@
  * objects, and calls no answer a failure.
  */
 
-import { readFile } from "node:fs/promises"
 import type { RequestOptions } from "node:https"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { Effect, type Scope } from "effect"
 import type { Dispatcher } from "undici"
-import { isObject } from "../../domain/json.ts"
-import { Connections, type ConnectionTimes } from "./connections.ts"
+import { shownProxy } from "../stream/proxy-agent.ts"
+import { Connections, type ConnectionTimes, type OpenLane } from "./connections.ts"
 import { LargeBodies } from "./large-bodies.ts"
-import { proxyOf, shownProxy } from "./proxies.ts"
+import { proxyOf } from "./proxies.ts"
+import { readCredentials } from "./request-credentials.ts"
 
 /** How long a server may be silent. */
 export interface KubeApiTimes extends ConnectionTimes {
@@ -38,6 +38,8 @@ export interface ApiServer {
   readonly times: KubeApiTimes
   readonly userAgent: string
   readonly large: LargeBodies
+  /** Opens connections to a server that cannot be dialled; `undefined` for one that can. */
+  readonly openLane: OpenLane | undefined
   /** The connections of the current credentials; missing before the first request. */
   pool: { readonly credentials: string; readonly connections: Connections } | undefined
 }
@@ -54,55 +56,27 @@ export interface ApiRequest {
 export const makeApiServer = (
   config: KubeConfig,
   times: KubeApiTimes,
-  userAgent: string
+  userAgent: string,
+  openLane?: OpenLane
 ): Effect.Effect<ApiServer, never, Scope.Scope> =>
   Effect.acquireRelease(
-    Effect.sync((): ApiServer => ({ config, times, userAgent, large: new LargeBodies(), pool: undefined })),
+    Effect.sync((): ApiServer => ({ config, times, userAgent, large: new LargeBodies(), openLane, pool: undefined })),
     (server) => Effect.promise(async () => server.pool?.connections.destroy())
   )
 
-/**
- * The file in which the kubelet keeps and renews a pod's token. Read here for each request, because client-node reads
- * it once a minute, and one file for all configurations.
- */
-const tokenFileOf = (config: KubeConfig): string | undefined => {
-  const provider: unknown = config.getCurrentUser()?.authProvider
-  const settings = isObject(provider) && isObject(provider["config"]) ? provider["config"] : {}
-  const file = settings["tokenFile"]
-  return typeof file === "string" ? file : undefined
-}
-
-type Pool = NonNullable<ApiServer["pool"]>
-
 /** The connections for these credentials; the last request's connections unless the credentials have changed. */
-const poolFor = (server: ApiServer, options: RequestOptions): Pool => {
+const connectionsFor = (server: ApiServer, options: RequestOptions): Connections => {
+  const { config, openLane, pool, times } = server
   const { ca, cert, key, rejectUnauthorized, servername } = options
-  const url = server.config.getCurrentCluster()?.server
-  const proxy = proxyOf(server.config)
+  const url = config.getCurrentCluster()?.server
+  const proxy = proxyOf(config)
   const credentials = [url, proxy, ca, cert, key, rejectUnauthorized, servername].join("|")
-  if (server.pool?.credentials === credentials) return server.pool
+  if (pool?.credentials === credentials) return pool.connections
   // Requests under way go on with the credentials that they began with.
-  void server.pool?.connections.close().catch(() => {})
-  return { credentials, connections: new Connections(options, server.times, proxy) }
-}
-
-/** The header `Authorization` of a configuration's options. */
-export const authorizationOf = ({ headers }: RequestOptions): string | undefined =>
-  (headers as Record<string, string> | undefined)?.["Authorization"]
-
-const credentialsOf = async (
-  server: ApiServer
-): Promise<{ readonly connections: Connections; readonly authorization: string | undefined }> => {
-  const { config } = server
-  const options: RequestOptions = {}
-  await config.applyToHTTPSOptions(options)
-  const pool = poolFor(server, options)
-  server.pool = pool
-  const file = tokenFileOf(config)
-  const authorization =
-    file === undefined ? authorizationOf(options) : `Bearer ${(await readFile(file, "utf8")).trim()}`
-  // Another request may have renewed the connections meanwhile, and closed these.
-  return { connections: (server.pool ?? pool).connections, authorization }
+  void pool?.connections.close().catch(() => {})
+  const connections = new Connections(options, times, openLane ?? proxy)
+  server.pool = { credentials, connections }
+  return connections
 }
 
 const sendOnce = async (
@@ -111,9 +85,9 @@ const sendOnce = async (
   signal: AbortSignal
 ): Promise<Dispatcher.ResponseData> => {
   const { config, userAgent } = server
-  const { authorization, connections } = await credentialsOf(server)
+  const { authorization, options } = await readCredentials(config)
   const url = new URL(config.getCurrentCluster()?.server ?? "https://127.0.0.1:1")
-  return connections.request({
+  return connectionsFor(server, options).request({
     origin: url.origin,
     path: `${url.pathname.replace(/\/$/, "")}${path}`,
     method,

@@ -12,10 +12,10 @@ import { Effect, type Scope } from "effect"
 import type { Dispatcher } from "undici"
 import type { ClusterProbe, Handshake, ProbeResult } from "../../ports/cluster-probe.ts"
 import { proxyAgent } from "../stream/proxy-agent.ts"
-import { authorizationOf } from "./api-server.ts"
 import { maxPage, readBody } from "./bounded-body.ts"
 import { Connections } from "./connections.ts"
 import { proxyOf } from "./proxies.ts"
+import { authorizationOf } from "./request-credentials.ts"
 
 const codeOf = (cause: unknown): string => {
   const code: unknown = cause instanceof Error && "code" in cause ? cause.code : undefined

@@ -5,7 +5,9 @@
  */
 
 import type { RequestOptions } from "node:https"
-import { Agent, type Dispatcher, ProxyAgent } from "undici"
+import type { Socket } from "node:net"
+import type { Duplex } from "node:stream"
+import { Agent, type buildConnector, type Dispatcher, ProxyAgent } from "undici"
 import { isSocks, socksConnector } from "../stream/proxy-agent.ts"
 
 /** How long a server may be silent, in ms. */
@@ -18,6 +20,28 @@ export interface ConnectionTimes {
   readonly bodyTimeout: number
 }
 
+/**
+ * Opens a connection to an API server that cannot be dialled: a lane of the tunnel that its own operator has dialled
+ * (docs/concepts/outbound.md). Throws an error with a sentence when there is no tunnel.
+ */
+export type OpenLane = () => Duplex
+
+/**
+ * Connects undici's requests over lanes, by HTTP/1.1 in clear: they are inside of the tunnel's TLS. It answers in
+ * another turn, because undici sends nothing on a connection that stands at once.
+ */
+const laneConnector =
+  (openLane: OpenLane): buildConnector.connector =>
+  (_wanted, callback) =>
+    process.nextTick(() => {
+      try {
+        // Undici needs nothing of a socket that another stream does not have.
+        callback(null, openLane() as Socket)
+      } catch (cause) {
+        callback(cause instanceof Error ? cause : new Error(String(cause)), null)
+      }
+    })
+
 /** How many requests with a body are under way at a time; later ones wait. Each has a connection of its own. */
 const maxWithBody = 64
 
@@ -25,11 +49,14 @@ export class Connections {
   readonly #withoutBody: Dispatcher
   readonly #withBody: Dispatcher
 
-  /** `options`: the TLS options of a configuration. `proxy`: its URL; `undefined` if the server is reached without. */
+  /**
+   * `options`: the TLS options of a configuration. `way`: the URL of a proxy, or lanes; `undefined` if the server is
+   * reached directly.
+   */
   constructor(
     { ca, cert, key, rejectUnauthorized, servername }: RequestOptions,
     { bodyTimeout, connectTimeout, headersTimeout }: ConnectionTimes,
-    proxy?: string
+    way?: string | OpenLane
   ) {
     const connect = {
       ca,
@@ -41,12 +68,15 @@ export class Connections {
     }
     const times = { headersTimeout, bodyTimeout }
     const agent = (options: Agent.Options): Dispatcher => {
-      if (proxy === undefined) return new Agent({ ...times, ...options, connect })
-      return isSocks(proxy)
-        ? new Agent({ ...times, ...options, connect: socksConnector(proxy, connect) })
-        : new ProxyAgent({ ...times, ...options, uri: proxy, requestTls: connect, connectTimeout })
+      if (way === undefined) return new Agent({ ...times, ...options, connect })
+      if (typeof way === "function")
+        // A lane for each request costs no round trip, and none is kept of a tunnel that is being replaced.
+        return new Agent({ ...times, ...options, connect: laneConnector(way), pipelining: 0 })
+      return isSocks(way)
+        ? new Agent({ ...times, ...options, connect: socksConnector(way, connect) })
+        : new ProxyAgent({ ...times, ...options, uri: way, requestTls: connect, connectTimeout })
     }
-    this.#withoutBody = agent({ allowH2: proxy === undefined })
+    this.#withoutBody = agent({ allowH2: way === undefined })
     this.#withBody = agent({ allowH2: false, connections: maxWithBody })
   }
 

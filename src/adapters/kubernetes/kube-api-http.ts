@@ -237,6 +237,37 @@ const deletion = (options: DeleteOptions | undefined): object => ({
     : { preconditions: { uid: options.uid, resourceVersion: options.resourceVersion } })
 })
 
+/** {@link KubeApi} of a server. */
+export const kubeApiOf = (server: ApiServer, cluster: string): KubeApi & PodLogs => {
+  const from: Cluster = { name: cluster, server }
+  return {
+    cluster,
+    get: (ref, name, namespace) =>
+      callForObject(from, { method: "GET", path: pathOf(ref, namespace, name) }, `get ${name}`),
+    list: (ref, selection) => list(from, ref, selection),
+    watch: (ref, resourceVersion, selection) => watch(from, ref, resourceVersion, selection),
+    create: (ref, value, namespace) => {
+      const asked: ApiRequest = { method: "POST", path: pathOf(ref, namespace), body: json(value) }
+      return callForObject(from, asked, `create ${ref.plural}`)
+    },
+    mergePatch: (ref, name, patch, options) => {
+      const path = pathOf(ref, options?.namespace, name, options?.subresource)
+      const body = { type: "application/merge-patch+json", value: patch }
+      return callForObject(from, { method: "PATCH", path, body }, `patch ${name}`)
+    },
+    update: (ref, value, { namespace, subresource }) => {
+      const { name } = value.metadata
+      const path = pathOf(ref, namespace, name, subresource)
+      return callForObject(from, { method: "PUT", path, body: json(value) }, `update ${name}`)
+    },
+    delete: (ref, name, options) => {
+      const path = pathOf(ref, options?.namespace, name)
+      return Effect.asVoid(call(from, { method: "DELETE", path, body: json(deletion(options)) }))
+    },
+    podLog: (namespace, pod, options) => podLog(from, namespace, pod, options)
+  }
+}
+
 /**
  * {@link KubeApi} over HTTP. `@kubernetes/client-node` brings the configuration and the credentials; requests go out
  * raw, because its typed models drop fields that they do not know. The connection pool is renewed when the credentials
@@ -248,32 +279,4 @@ export const makeKubeApi = (
   times: KubeApiTimes = defaultTimes,
   userAgent = "braid"
 ): Effect.Effect<KubeApi & PodLogs, never, Scope.Scope> =>
-  Effect.map(makeApiServer(config, times, userAgent), (server) => {
-    const from: Cluster = { name: cluster, server }
-    return {
-      cluster,
-      get: (ref, name, namespace) =>
-        callForObject(from, { method: "GET", path: pathOf(ref, namespace, name) }, `get ${name}`),
-      list: (ref, selection) => list(from, ref, selection),
-      watch: (ref, resourceVersion, selection) => watch(from, ref, resourceVersion, selection),
-      create: (ref, value, namespace) => {
-        const asked: ApiRequest = { method: "POST", path: pathOf(ref, namespace), body: json(value) }
-        return callForObject(from, asked, `create ${ref.plural}`)
-      },
-      mergePatch: (ref, name, patch, options) => {
-        const path = pathOf(ref, options?.namespace, name, options?.subresource)
-        const body = { type: "application/merge-patch+json", value: patch }
-        return callForObject(from, { method: "PATCH", path, body }, `patch ${name}`)
-      },
-      update: (ref, value, { namespace, subresource }) => {
-        const { name } = value.metadata
-        const path = pathOf(ref, namespace, name, subresource)
-        return callForObject(from, { method: "PUT", path, body: json(value) }, `update ${name}`)
-      },
-      delete: (ref, name, options) => {
-        const path = pathOf(ref, options?.namespace, name)
-        return Effect.asVoid(call(from, { method: "DELETE", path, body: json(deletion(options)) }))
-      },
-      podLog: (namespace, pod, options) => podLog(from, namespace, pod, options)
-    }
-  })
+  Effect.map(makeApiServer(config, times, userAgent), (server) => kubeApiOf(server, cluster))

@@ -19,6 +19,3 @@ export const withProxies = (config: KubeConfig): KubeConfig => {
 
 /** The proxy of a configuration's cluster; `undefined` if it is reached without. */
 export const proxyOf = (config: KubeConfig): string | undefined => config.getCurrentCluster()?.proxyUrl || undefined
-
-/** A proxy's URL without the user and the password in it. */
-export const shownProxy = (proxy: string): string => proxy.slice(proxy.lastIndexOf("@") + 1)

@@ -22,6 +22,9 @@ export const proxyAgent = (proxy: string | undefined, options: AgentOptions = {}
 /** Whether a proxy's URL is one of SOCKS. */
 export const isSocks = (proxy: string): boolean => proxy.startsWith("socks")
 
+/** A proxy's URL without the user and the password in it. */
+export const shownProxy = (proxy: string): string => proxy.slice(proxy.lastIndexOf("@") + 1)
+
 /** The agent of a proxy for SOCKS, which looks names up itself, as for kubectl: this machine may not know them. */
 const socksAgent = (proxy: string, options: AgentOptions = {}): SocksProxyAgent =>
   new SocksProxyAgent(proxy.replace(/^socks5:/u, "socks5h:"), options)

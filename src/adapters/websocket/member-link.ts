@@ -7,9 +7,11 @@
 
 import type { IncomingMessage } from "node:http"
 import type { RequestOptions } from "node:https"
+import type { Socket } from "node:net"
+import type { Duplex } from "node:stream"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { Effect } from "effect"
-import WebSocket from "ws"
+import WebSocket, { type ClientOptions } from "ws"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import {
   connectSubprotocol,
@@ -91,49 +93,44 @@ export interface LinkOptions {
 /** Of the module, so that it holds nothing. */
 const ignored = (): void => {}
 
-/**
- * Opens the link through the member's API server, with the credentials of `config`. `userAgent` is sent as the header
- * of that name.
- */
-export const openMemberLink = Effect.fnUntraced(function* (
-  config: KubeConfig,
-  request: LinkRequest,
-  userAgent = "braid",
-  { pingInterval = pingEvery, room }: LinkOptions = {}
-): Effect.fn.Return<FrameChannel, LinkRefused> {
-  const refuse = (detail: string, reason = "", code?: number): LinkRefused =>
+/** The way to the member's API server: its URL for WebSockets, the options of the connection, and credentials. */
+interface Way {
+  readonly server: string
+  readonly options: ClientOptions
+  readonly headers: Readonly<Record<string, string>>
+}
+
+const headersOf = (request: LinkRequest, userAgent: string): Readonly<Record<string, string>> => ({
+  "user-agent": userAgent,
+  "x-session-id": request.sessionId.toString(),
+  ...(request.term === undefined ? {} : { [termHeader]: request.term }),
+  ...(request.traceparent === undefined ? {} : { [traceparentHeader]: request.traceparent }),
+  ...(request.parametersInHeader ? { [connectParamsHeader]: encodeConnectHeader(request.query) } : {})
+})
+
+const refusing =
+  ({ cluster }: LinkRequest) =>
+  (detail: string, reason = "", code?: number): LinkRefused =>
     new LinkRefused({
-      cluster: request.cluster,
+      cluster,
       reason: cleanText(reason, textLimits.name),
       detail: cleanText(detail, textLimits.message),
       ...(code === undefined ? {} : { code })
     })
-  const tls: RequestOptions = {}
-  const secure = yield* Effect.tryPromise({
-    try: async () => {
-      await config.applyToHTTPSOptions(tls)
-      const { agent: _agent, headers: _headers, ...options } = tls
-      return withSharedContext(config, options)
-    },
-    catch: (cause) => refuse(String(cause))
-  })
-  const agent = proxyAgent(config.getCurrentCluster()?.proxyUrl)
-  const server = (config.getCurrentCluster()?.server ?? "").replace(/^http/, "ws").replace(/\/$/, "")
-  const path = proxiedTargetPath(request.namespace, request.target)
-  const query = request.parametersInHeader ? "connect=true" : request.query
-  const headers: Record<string, string> = {
-    ...(tls.headers as Record<string, string> | undefined),
-    "user-agent": userAgent,
-    "x-session-id": request.sessionId.toString(),
-    ...(request.term === undefined ? {} : { [termHeader]: request.term }),
-    ...(request.traceparent === undefined ? {} : { [traceparentHeader]: request.traceparent }),
-    ...(request.parametersInHeader ? { [connectParamsHeader]: encodeConnectHeader(request.query) } : {})
-  }
-  return yield* Effect.callback<FrameChannel, LinkRefused>((resume) => {
+
+const openLink = (
+  { headers, options, server }: Way,
+  request: LinkRequest,
+  userAgent: string,
+  { pingInterval = pingEvery, room }: LinkOptions
+): Effect.Effect<FrameChannel, LinkRefused> =>
+  Effect.callback<FrameChannel, LinkRefused>((resume) => {
+    const refuse = refusing(request)
+    const path = proxiedTargetPath(request.namespace, request.target)
+    const query = request.parametersInHeader ? "connect=true" : request.query
     const socket = new WebSocket(`${server}${path}?${query}`, [connectSubprotocol], {
-      ...(secure as object),
-      ...(agent === undefined ? {} : { agent }),
-      headers,
+      ...options,
+      headers: { ...headers, ...headersOf(request, userAgent) },
       perMessageDeflate: false,
       handshakeTimeout
     })
@@ -159,4 +156,49 @@ export const openMemberLink = Effect.fnUntraced(function* (
     })
     return Effect.sync(() => socket.terminate())
   })
+
+/**
+ * Opens the link through the member's API server, with the credentials of `config`. `userAgent` is sent as the header
+ * of that name.
+ */
+export const openMemberLink = Effect.fnUntraced(function* (
+  config: KubeConfig,
+  request: LinkRequest,
+  userAgent = "braid",
+  linkOptions: LinkOptions = {}
+): Effect.fn.Return<FrameChannel, LinkRefused> {
+  const tls: RequestOptions = {}
+  const secure = yield* Effect.tryPromise({
+    try: async () => {
+      await config.applyToHTTPSOptions(tls)
+      const { agent: _agent, headers: _headers, ...options } = tls
+      return withSharedContext(config, options)
+    },
+    catch: (cause) => refusing(request)(String(cause))
+  })
+  const agent = proxyAgent(config.getCurrentCluster()?.proxyUrl)
+  const server = (config.getCurrentCluster()?.server ?? "").replace(/^http/, "ws").replace(/\/$/, "")
+  const options = { ...(secure as object), ...(agent === undefined ? {} : { agent }) }
+  const headers = { ...(tls.headers as Record<string, string> | undefined) }
+  return yield* openLink({ server, options, headers }, request, userAgent, linkOptions)
 })
+
+/**
+ * Opens the link over a lane of the tunnel that the member has dialled; the member adds its credentials itself.
+ * `openLane` throws an error with a sentence when there is no tunnel.
+ */
+export const openLaneLink = (
+  openLane: () => Duplex,
+  request: LinkRequest,
+  userAgent = "braid",
+  linkOptions: LinkOptions = {}
+): Effect.Effect<FrameChannel, LinkRefused> =>
+  Effect.gen(function* () {
+    const lane = yield* Effect.try({
+      try: openLane,
+      catch: (cause) => refusing(request)(cause instanceof Error ? cause.message : String(cause))
+    })
+    // Of a lane, the library uses no more than it has in common with a socket.
+    const options = { createConnection: () => lane as Socket }
+    return yield* openLink({ server: "ws://member", options, headers: {} }, request, userAgent, linkOptions)
+  })

@@ -6,11 +6,11 @@
  * the handshake (adapters/agents/secure-agent.ts).
  */
 
-import { createPrivateKey, createPublicKey, type KeyObject, randomBytes, webcrypto, X509Certificate } from "node:crypto"
+import { createPrivateKey, type KeyObject, randomBytes, X509Certificate } from "node:crypto"
 import { Redacted } from "effect"
 import type { AgentCertificate } from "../../domain/agents/agent-transport.ts"
 import type { ServingLife } from "../../domain/fleet/credentials/serving-renewal.ts"
-import { keyAlgorithm, makeKeys, privateKeyPem, serverExtensions, signCertificate } from "./sign-certificate.ts"
+import { importKeys, makeKeys, privateKeyPem, serverExtensions, signCertificate } from "./sign-certificate.ts"
 
 /** The key of the operator towards agents. */
 export interface AgentKey {
@@ -31,22 +31,12 @@ export const readAgentKey = (keyPem: Redacted.Redacted): AgentKey | undefined =>
   }
 }
 
-const pairOf = async ({ key }: AgentKey): Promise<webcrypto.CryptoKeyPair> => {
-  const pkcs8 = key.export({ type: "pkcs8", format: "der" })
-  const spki = createPublicKey(key).export({ type: "spki", format: "der" })
-  const [privateKey, publicKey] = await Promise.all([
-    webcrypto.subtle.importKey("pkcs8", pkcs8, keyAlgorithm, false, ["sign"]),
-    webcrypto.subtle.importKey("spki", spki, keyAlgorithm, true, ["verify"])
-  ])
-  return { privateKey, publicKey }
-}
-
 /**
  * The certificate of the operator for one agent, PEM. Its only name is the agent's with a random end: a peer that asks
  * for this name has read the agent's certificate.
  */
 export const makeAgentCertificate = async (key: AgentKey, agent: string, life: ServingLife): Promise<string> => {
-  const signer = await pairOf(key)
+  const signer = await importKeys(key.key)
   const name = `${agent}-${randomBytes(8).toString("hex")}`
   return signCertificate({
     subject: `CN=${name}`,

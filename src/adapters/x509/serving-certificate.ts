@@ -5,13 +5,11 @@
  * renewed (domain/fleet/credentials/serving-renewal.ts), and certificates of users (user-certificates.ts).
  */
 
-import "reflect-metadata"
 import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto"
-import * as x509 from "@peculiar/x509"
 import { Redacted } from "effect"
 import type { ServingLife } from "../../domain/fleet/credentials/serving-renewal.ts"
 import { leadsTo, readBundle } from "./certificate-bundle.ts"
-import { makeKeys, privateKeyPem, serverExtensions, signCertificate } from "./sign-certificate.ts"
+import { authorityExtensions, makeKeys, privateKeyPem, serverExtensions, signCertificate } from "./sign-certificate.ts"
 
 /** A serving certificate and the authority that signed it, all PEM. */
 export interface SignedServingCertificate {
@@ -36,10 +34,7 @@ export const makeServingCertificate = async (
     life,
     publicKey: authority.publicKey,
     signer: authority,
-    extensions: [
-      new x509.BasicConstraintsExtension(true, 0, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true)
-    ]
+    extensions: authorityExtensions()
   })
   const certificatePem = await signCertificate({
     subject: `CN=${names[0] ?? "braid"}`,

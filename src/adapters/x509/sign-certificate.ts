@@ -1,20 +1,21 @@
 /**
- * Signs X.509 certificates for servers, with keys on the curve P-256.
+ * Signs X.509 certificates, with keys on the curve P-256.
  *
- * Not here: what a certificate says, and for whom (serving-certificate.ts, agent-certificate.ts).
+ * Not here: what a certificate says, and for whom (serving-certificate.ts, agent-certificate.ts,
+ * tunnel-certificates.ts).
  */
 
 import "reflect-metadata"
-import { randomBytes, webcrypto } from "node:crypto"
+import { createPublicKey, type KeyObject, randomBytes, webcrypto } from "node:crypto"
 import * as x509 from "@peculiar/x509"
 import { Redacted } from "effect"
 import type { ServingLife } from "../../domain/fleet/credentials/serving-renewal.ts"
 
 export const keyAlgorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" }
 
-/** A certificate to be signed. Names are distinguished names as text, `CN=operator`. */
+/** A certificate to be signed. Names are distinguished names as text, `CN=operator`, or parts. */
 interface Signing {
-  readonly subject: string
+  readonly subject: string | x509.Name
   readonly issuer: string
   readonly life: ServingLife
   readonly publicKey: webcrypto.CryptoKey
@@ -25,6 +26,17 @@ interface Signing {
 /** A new key pair. `isKept`: the private key can be taken out of this process. */
 export const makeKeys = (isKept: boolean): Promise<webcrypto.CryptoKeyPair> =>
   webcrypto.subtle.generateKey(keyAlgorithm, isKept, ["sign", "verify"])
+
+/** The key pair of a private key on the curve P-256 that was kept. */
+export const importKeys = async (key: KeyObject): Promise<webcrypto.CryptoKeyPair> => {
+  const pkcs8 = key.export({ type: "pkcs8", format: "der" })
+  const spki = createPublicKey(key).export({ type: "spki", format: "der" })
+  const [privateKey, publicKey] = await Promise.all([
+    webcrypto.subtle.importKey("pkcs8", pkcs8, keyAlgorithm, false, ["sign"]),
+    webcrypto.subtle.importKey("spki", spki, keyAlgorithm, true, ["verify"])
+  ])
+  return { privateKey, publicKey }
+}
 
 /** The certificate, PEM. Its serial number is random. */
 export const signCertificate = async (signing: Signing): Promise<string> => {
@@ -50,13 +62,29 @@ export const signCertificate = async (signing: Signing): Promise<string> => {
   return `${certificate.toString("pem")}\n`
 }
 
-/** The extensions that make a certificate that of a server with these DNS names, which signs no other. */
-export const serverExtensions = (names: ReadonlyArray<string>): ReadonlyArray<x509.Extension> => [
+/** The extensions that make a certificate that of an authority, which signs no other authority. */
+export const authorityExtensions = (): ReadonlyArray<x509.Extension> => [
+  new x509.BasicConstraintsExtension(true, 0, true),
+  new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true)
+]
+
+/** The extensions that make a certificate one for TLS with these names, which signs no other. */
+export const leafExtensions = (
+  usage: x509.ExtendedKeyUsage.clientAuth | x509.ExtendedKeyUsage.serverAuth,
+  names: x509.JsonGeneralNames
+): ReadonlyArray<x509.Extension> => [
   new x509.BasicConstraintsExtension(false, undefined, true),
   new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-  new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-  new x509.SubjectAlternativeNameExtension(names.map((value) => ({ type: "dns", value })))
+  new x509.ExtendedKeyUsageExtension([usage]),
+  new x509.SubjectAlternativeNameExtension(names)
 ]
+
+/** The extensions that make a certificate that of a server with these DNS names, which signs no other. */
+export const serverExtensions = (names: ReadonlyArray<string>): ReadonlyArray<x509.Extension> =>
+  leafExtensions(
+    x509.ExtendedKeyUsage.serverAuth,
+    names.map((value) => ({ type: "dns", value }))
+  )
 
 /** A private key that can be taken out of this process, as PEM (PKCS #8). */
 export const privateKeyPem = async (key: webcrypto.CryptoKey): Promise<Redacted.Redacted> => {

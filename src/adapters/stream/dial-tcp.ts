@@ -1,0 +1,76 @@
+/**
+ * Dials a host over TCP, through a proxy where there is one, for protocols that are not HTTP.
+ *
+ * Not here: which proxy (domain/fleet/proxy.ts), and TLS.
+ */
+
+import http from "node:http"
+import https from "node:https"
+import { connect, isIPv6, type Socket } from "node:net"
+import type { Duplex } from "node:stream"
+import { Effect } from "effect"
+import { isSocks, shownProxy, socksConnector } from "./proxy-agent.ts"
+
+/** A host, its name or its address without brackets, and its port. */
+export interface Endpoint {
+  readonly host: string
+  readonly port: number
+}
+
+const dialDirectly = ({ host, port }: Endpoint): Effect.Effect<Duplex, string> =>
+  Effect.callback((resume) => {
+    const socket = connect({ host, port, noDelay: true })
+    socket.once("connect", () => resume(Effect.succeed(socket)))
+    socket.on("error", ({ message }) => resume(Effect.fail(message)))
+    return Effect.sync(() => void socket.destroy())
+  })
+
+/** `CONNECT` of HTTP. `https-proxy-agent` does this for requests of HTTP alone. */
+const dialByConnect = (proxy: string, { host, port }: Endpoint): Effect.Effect<Duplex, string> =>
+  Effect.callback((resume) => {
+    const { hostname, password, port: proxyPort, protocol, username } = new URL(proxy)
+    const target = `${isIPv6(host) ? `[${host}]` : host}:${port}`
+    const secret = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64")
+    const { request: send } = protocol === "https:" ? https : http
+    const request = send({
+      method: "CONNECT",
+      host: hostname.replace(/^\[|\]$/gu, ""),
+      port: proxyPort === "" ? undefined : Number(proxyPort),
+      path: target,
+      agent: false,
+      headers: { host: target, ...(username === "" ? {} : { "proxy-authorization": `Basic ${secret}` }) }
+    })
+    request.once("connect", ({ statusCode, statusMessage }, socket: Duplex) => {
+      if (statusCode === 200) return resume(Effect.succeed(socket))
+      socket.destroy()
+      return resume(Effect.fail(`it answers ${statusCode} ${statusMessage ?? ""}`.trim()))
+    })
+    request.on("error", ({ message }) => resume(Effect.fail(message)))
+    request.end()
+    return Effect.sync(() => void request.destroy())
+  })
+
+const dialBySocks = (proxy: string, { host, port }: Endpoint, timeout: number): Effect.Effect<Duplex, string> =>
+  Effect.callback((resume) => {
+    const wanted = { protocol: "http:", hostname: host, port: String(port), host }
+    socksConnector(proxy, { timeout })(wanted, (error: Error | null, socket: Socket | null) =>
+      resume(socket === null ? Effect.fail(error?.message ?? "no connection") : Effect.succeed(socket))
+    )
+  })
+
+const throughProxy = (proxy: string, endpoint: Endpoint, timeout: number): Effect.Effect<Duplex, string> =>
+  Effect.suspend(() => {
+    if (!URL.canParse(proxy)) return Effect.fail("its URL cannot be read")
+    return isSocks(proxy) ? dialBySocks(proxy, endpoint, timeout) : dialByConnect(proxy, endpoint)
+  }).pipe(Effect.mapError((problem) => `${problem} (through the proxy ${shownProxy(proxy)})`))
+
+/**
+ * Dials; the caller bounds the time, and owns the connection. `proxy`: its URL, of HTTP or SOCKS; `undefined` for none.
+ * `timeout`: of a proxy for SOCKS, which cannot be given up, ms. The failure is a clause.
+ */
+export const dialTcp = (
+  proxy: string | undefined,
+  endpoint: Endpoint,
+  timeout: number
+): Effect.Effect<Duplex, string> =>
+  proxy === undefined ? dialDirectly(endpoint) : throughProxy(proxy, endpoint, timeout)

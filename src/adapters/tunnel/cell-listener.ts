@@ -1,0 +1,72 @@
+/**
+ * The cell: listens for tunnels and for redemptions of tokens. Implements the port `TunnelListener`.
+ *
+ * Not here: which certificates and tokens are good (adapters/x509, domain/outbound), and the tunnels that stand
+ * (http2-cell-tunnel.ts).
+ */
+
+import type { X509Certificate } from "node:crypto"
+import { createServer, type TLSSocket } from "node:tls"
+import { Effect, Result } from "effect"
+import type { CellOptions, MemberCertificate, TunnelListener } from "../../ports/tunnel.ts"
+import { addressOf, defaultBounds, type ListenerBounds, listenGuarded } from "./guarded-listener.ts"
+import { Http2CellTunnel, sessionOn } from "./http2-cell-tunnel.ts"
+import { refuse, tunnelProtocol } from "./http2-tunnel.ts"
+import { redemptionServer } from "./redemptions.ts"
+
+/** Reads the certificate of a member, which TLS has verified. The `x509` adapter implements it. */
+export type ReadMember = (certificate: X509Certificate) => Result.Result<MemberCertificate, string>
+
+/** The member at the other end of a connection, or a sentence without its end why it gets no tunnel. */
+const memberOf = (
+  socket: TLSSocket,
+  readMember: ReadMember,
+  refusal: CellOptions["refusal"]
+): Result.Result<MemberCertificate, string> => {
+  const certificate = socket.getPeerX509Certificate()
+  if (certificate === undefined)
+    return Result.fail("the primary wants a certificate, and none was shown: join the cluster with a token first")
+  if (!socket.authorized)
+    return Result.fail(
+      `the primary does not accept the certificate that was shown (${String(socket.authorizationError)}): it has ` +
+        "ended, or another primary has signed it; get a new one with braid join --renew"
+    )
+  return Result.flatMap(readMember(certificate), (member) => {
+    const why = refusal(member)
+    return why === undefined ? Result.succeed(member) : Result.fail(why)
+  })
+}
+
+/** `readMember`: passed in, because adapters do not import each other. `bounds`: of what strangers may ask for. */
+export const makeTunnelListener = (
+  readMember: ReadMember,
+  bounds: ListenerBounds = defaultBounds
+): TunnelListener["Service"] => ({
+  listen: Effect.fnUntraced(function* (options) {
+    const { accepted, bootstrapPort, host, identity, port, redeem, refusal } = options
+    const tunnels = new Set<Http2CellTunnel>()
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        for (const tunnel of tunnels) tunnel.destroy("the primary's operator ends here, or leads no more")
+      })
+    )
+    // A connection without a good certificate is accepted, so that the member hears the reason.
+    const trust = { requestCert: true, rejectUnauthorized: false }
+    const secure = createServer({ ...trust, ALPNProtocols: [tunnelProtocol], handshakeTimeout: bounds.handshake })
+    secure.on("secureConnection", (socket) => {
+      socket.on("error", () => undefined)
+      if (socket.alpnProtocol !== tunnelProtocol) return void socket.destroy()
+      const member = memberOf(socket, readMember, refusal)
+      if (Result.isFailure(member)) return refuse(sessionOn(socket), socket, member.failure)
+      const tunnel = new Http2CellTunnel(socket, member.success, addressOf(socket))
+      tunnels.add(tunnel)
+      socket.once("close", () => tunnels.delete(tunnel))
+      accepted(tunnel)
+    })
+    const hasProved = ({ authorized }: TLSSocket): boolean => authorized
+    const tunnelPort = yield* listenGuarded(secure, { host, port, identity, bounds, hasProved })
+    const redemptions = yield* redemptionServer(redeem, bounds)
+    const strangers = { host, port: bootstrapPort, identity, bounds, hasProved: () => false }
+    return { port: tunnelPort, bootstrapPort: yield* listenGuarded(redemptions, strangers) }
+  })
+})
