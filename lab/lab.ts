@@ -19,11 +19,11 @@ import { exploreFlags } from "./simulation/explore/explore-flags.ts"
 const playground = Command.make(
   "playground",
   {
-    topology: Flag.Literals("topology", ["management", "primary-default"]).pipe(
+    topology: Flag.Literals("topology", ["management", "primary-default", "outbound"]).pipe(
       Flag.withDefault("management"),
       Flag.withDescription(
         "management: primary (only manages), cluster-a (default), cluster-b; primary-default: the primary is the " +
-          "default"
+          "default; outbound: as management, but cluster-b dials the primary, which cannot reach it"
       )
     ),
     once: Flag.Boolean("once").pipe(

@@ -6,6 +6,8 @@ const networks = {
   "the playground, unless told otherwise": [40, 6],
   "playground, management": [20, 3],
   "playground, primary-default": [24, 2],
+  "playground, outbound": [240, 3],
+  "playground, kubernetes, outbound": [243, 6],
   "playground, branches": [46, 4],
   "playground, queues": [106, 3],
   "real client, agents of earlier releases": [28, 4],

@@ -4,6 +4,7 @@
  */
 
 import type { Effect } from "effect"
+import type { DialledCell } from "../../src/domain/commands/join/join-request.ts"
 import type { Caller, EmbeddedCluster } from "../cluster/embedded-cluster.ts"
 import type { Kubelet } from "../cluster/node/kubelet.ts"
 import type { ObjectReader } from "../cluster/store/object-reader.ts"
@@ -47,6 +48,14 @@ export interface Playground<Cluster extends LocalCluster = EmbeddedCluster> {
   readonly primary: RunningCluster<Cluster>
   /** Changes the clusters that the primary's configuration names, which are all at first. They get new credentials. */
   readonly setMembers: (names: ReadonlyArray<string>) => Effect.Effect<void, { readonly message: string }>
+  /** The primary's cell; `undefined` unless members dial out. */
+  readonly cell?: PlaygroundCell
+}
+
+/** A cell as members reach it. */
+export interface PlaygroundCell extends Omit<DialledCell, "token"> {
+  /** Has a member's operator dial it, with the values that `braid join --outbound` prints. */
+  readonly dial: (member: string, dialled: DialledCell) => Effect.Effect<void, { readonly message: string }>
 }
 
 /** A cluster on any kind of node. */

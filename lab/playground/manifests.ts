@@ -5,8 +5,10 @@
 
 import { stringify } from "yaml"
 import type { Right } from "../../src/domain/catalogue/right.ts"
+import type { DialledCell } from "../../src/domain/commands/join/join-request.ts"
 import { eventNamespace } from "../../src/domain/events/event-object.ts"
 import { leaderLabel } from "../../src/domain/leadership/leader-label.ts"
+import { outboundRights } from "../../src/domain/outbound/rights.ts"
 import { queueRights } from "../../src/domain/queues/rights.ts"
 import { configurationSyncRights } from "../../src/domain/queues/sync-rights.ts"
 import type { BranchEngine } from "../../src/domain/resources/chart-switches.ts"
@@ -138,6 +140,11 @@ const operatorRules = (primary: boolean, hasWorkload: boolean): ReadonlyArray<ob
     : [])
 ]
 
+/** The Service of a primary's cell, and its ports. */
+export const cellService = "mirrord-operator-cell"
+export const cellPort = 8443
+export const bootstrapPort = 8444
+
 /** The operator's environment beside what the pod itself gives (names of the published chart). */
 export interface OperatorEnvironment {
   readonly kubeconfig: string
@@ -151,6 +158,10 @@ export interface OperatorEnvironment {
   readonly branchEngines?: ReadonlyArray<BranchEngine> | undefined
   /** URL of the server that stands in for SQS, whose queues are split; no queues are unless given. */
   readonly sqsEndpoint?: string | undefined
+  /** Whether a primary takes tunnels; not unless given. */
+  readonly takesTunnels?: boolean
+  /** The cell that a member dials; none unless given. */
+  readonly dialled?: DialledCell | undefined
   /** Number of replicas, of which one leads; one unless given. */
   readonly replicas?: number
   /** Whether agents speak TLS with the operator. */
@@ -179,8 +190,17 @@ const splitVariables = (endpoint: string): ReadonlyArray<object> =>
     value
   }))
 
+/** The variables of a member that dials out. */
+const dialVariables = ({ bootstrap, cell, pin, token }: DialledCell): ReadonlyArray<object> => [
+  { name: "OPERATOR_OUTBOUND", value: "true" },
+  { name: "OPERATOR_OUTBOUND_CELL", value: cell },
+  { name: "OPERATOR_OUTBOUND_BOOTSTRAP", value: bootstrap },
+  { name: "OPERATOR_OUTBOUND_PIN", value: pin },
+  ...variable("OPERATOR_OUTBOUND_TOKEN", token)
+]
+
 const operatorVariables = (environment: OperatorEnvironment): ReadonlyArray<object> => {
-  const { agentEnv, branchEngines = ["pg"] as const, findsClusters, hasBranches, sqsEndpoint } = environment
+  const { agentEnv, branchEngines = ["pg"] as const, dialled, findsClusters, hasBranches, sqsEndpoint } = environment
   return [
     { name: "POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
     { name: "OPERATOR_ADDR", value: `$(POD_IP):${operatorPort}` },
@@ -200,17 +220,24 @@ const operatorVariables = (environment: OperatorEnvironment): ReadonlyArray<obje
       value: "true"
     })),
     ...(sqsEndpoint === undefined ? [] : splitVariables(sqsEndpoint)),
+    ...variable("OPERATOR_CELL", environment.takesTunnels === true ? "true" : undefined),
+    ...(dialled === undefined ? [] : dialVariables(dialled)),
     ...variable("OPERATOR_MULTI_CLUSTER_PROVIDERS", findsClusters === true ? "kubeconfigSecrets" : undefined)
   ]
 }
 
 /** The operator as an installation: accounts, permissions, Service, APIService and Deployment. */
 export const operatorManifests = (cluster: PlaygroundCluster, environment: OperatorEnvironment): string =>
-  documents([...operatorRights(cluster, environment), ...operatorApi, operatorDeployment(environment)])
+  documents([
+    ...operatorRights(cluster, environment),
+    ...operatorApi,
+    ...(environment.takesTunnels === true ? [cellServiceObject] : []),
+    operatorDeployment(environment)
+  ])
 
 const operatorRights = (
   cluster: PlaygroundCluster,
-  { hasBranches = false, sqsEndpoint }: OperatorEnvironment
+  { dialled, hasBranches = false, sqsEndpoint, takesTunnels = false }: OperatorEnvironment
 ): ReadonlyArray<object> => [
   role("ClusterRole", "mirrord-operator", [
     ...operatorRules(cluster.isPrimary, cluster.hasWorkload),
@@ -226,7 +253,8 @@ const operatorRights = (
       rule("", ["configmaps"], ["get", "list", "watch", "create", "patch"]),
       rule("batch", ["jobs"], ["create", "delete", "patch"]),
       rule("coordination.k8s.io", ["leases"], ["get", "watch", "create", "patch"]),
-      rule("", ["pods"], ["patch"])
+      rule("", ["pods"], ["patch"]),
+      ...(takesTunnels || dialled !== undefined ? rulesOf(outboundRights.operator) : [])
     ],
     operatorNamespace
   ),
@@ -282,6 +310,19 @@ const operatorApi: ReadonlyArray<object> = [
     }
   }
 ]
+
+const cellServiceObject = {
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name: cellService, namespace: operatorNamespace },
+  spec: {
+    selector: { ...labels, [leaderLabel]: "true" },
+    ports: [
+      { name: "tunnels", port: cellPort, targetPort: cellPort },
+      { name: "bootstrap", port: bootstrapPort, targetPort: bootstrapPort }
+    ]
+  }
+}
 
 const operatorDeployment = (environment: OperatorEnvironment): object => ({
   apiVersion: "apps/v1",

@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url"
 import { Effect, FileSystem, type Scope } from "effect"
 import { stringify } from "yaml"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
+import type { DialledCell } from "../../src/domain/commands/join/join-request.ts"
 import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
 import { at } from "../../src/domain/json.ts"
 import type { BranchEngine } from "../../src/domain/resources/chart-switches.ts"
@@ -21,6 +22,7 @@ import { type KubeletError, startKubelet } from "../cluster/node/kubelet.ts"
 import { localNodeStore } from "../cluster/node/node-store.ts"
 import { processProgram } from "../cluster/node/process-program.ts"
 import { demoApp } from "./demo-app.ts"
+import { makeToken, openCell, type OpenedCell } from "./dial-out.ts"
 import type { Playground, RunningCluster } from "./local-cluster.ts"
 import {
   accountManifests,
@@ -28,6 +30,7 @@ import {
   configurationName,
   credentialsManifest,
   images,
+  type OperatorEnvironment,
   operatorManifests,
   operatorNamespace,
   workloadManifests
@@ -157,12 +160,16 @@ const multiClusterFile = (options: PlaygroundOptions): string => {
 /** The list of clusters of a primary in the same format. */
 const clustersFile = (members: ReadonlyArray<Started>): string =>
   stringify({
-    clusters: members.map(({ cluster, description }) => ({
-      name: description.name,
-      server: cluster.server,
-      caData: Buffer.from(cluster.caPem).toString("base64"),
-      authType: "bearerToken"
-    }))
+    clusters: members.map(({ cluster, description: { dialsOut, name } }) =>
+      dialsOut
+        ? { name, authType: "outbound" }
+        : {
+            name,
+            server: cluster.server,
+            caData: Buffer.from(cluster.caPem).toString("base64"),
+            authType: "bearerToken"
+          }
+    )
   })
 
 /** Writes the list of clusters into its file as often as it changes, as a kubelet does with a mounted ConfigMap. */
@@ -177,10 +184,43 @@ const mount = ({ store }: EmbeddedCluster, path: string): Effect.Effect<void, ne
     (end) => Effect.sync(end)
   )
 
-/** Gives the primary the credentials of a member, new ones each time. */
+/** Gives the primary the credentials of a member, new ones each time. None are needed of a member that dials out. */
 const giveCredentials = (primary: Started, { cluster, description }: Started): void => {
+  if (description.dialsOut) return
   const token = cluster.serviceAccountToken(operatorNamespace, "mirrord-operator-envoy", tokenLifetimeSecs)
   primary.cluster.apply(credentialsManifest(credentialsSecretName(clusterName(description.name), sha256Hex), token))
+}
+
+const operatorKubeconfig = ({ name }: PlaygroundCluster): string => `${name}-operator.kubeconfig`
+
+/** The operator of a cluster. `dialled`: `undefined` for a cluster that does not dial out. */
+const environmentOf = (
+  options: PlaygroundOptions,
+  description: PlaygroundCluster,
+  {
+    agentFile,
+    clustersFile,
+    multiClusterFile
+  }: Pick<OperatorEnvironment, "agentFile" | "clustersFile" | "multiClusterFile">,
+  dialled: DialledCell | undefined
+): OperatorEnvironment => {
+  const { agentEnv, agentTls = false, branchEngines, directory, hasBranches = false, sqsEndpoint, topology } = options
+  const { isPrimary } = description
+  return {
+    kubeconfig: join(directory, operatorKubeconfig(description)),
+    replicas: isPrimary ? (options.primaryReplicas ?? 1) : 1,
+    multiClusterFile: isPrimary ? multiClusterFile : undefined,
+    clustersFile: isPrimary ? clustersFile : undefined,
+    findsClusters: isPrimary && options.findsClusters === true,
+    hasBranches,
+    branchEngines: isPrimary ? (options.primaryBranchEngines ?? branchEngines) : branchEngines,
+    sqsEndpoint,
+    takesTunnels: isPrimary && topology.clusters.some(({ dialsOut }) => dialsOut),
+    dialled,
+    agentTls,
+    agentFile,
+    agentEnv
+  }
 }
 
 /**
@@ -220,34 +260,33 @@ export const startPlayground = (
       )
     setMembers(members)
     yield* mount(primary.cluster, clusters)
-    for (const { cluster, description } of started) {
+    const written = { multiClusterFile: multiCluster, clustersFile: clusters, agentFile }
+    const install = ({ cluster, description }: Started, dialled: DialledCell | undefined): void =>
+      cluster.apply(operatorManifests(description, environmentOf(options, description, written, dialled)))
+    let cell: OpenedCell | undefined
+    for (const { cluster, description } of [primary, ...members]) {
       if (!description.isPrimary) giveCredentials(primary, { cluster, description })
-      const kubeconfig = yield* write(
-        `${description.name}-operator.kubeconfig`,
-        accountKubeconfig(cluster, "mirrord-operator")
-      )
-      cluster.apply(
-        operatorManifests(description, {
-          kubeconfig,
-          replicas: description.isPrimary ? (options.primaryReplicas ?? 1) : 1,
-          multiClusterFile: description.isPrimary ? multiCluster : undefined,
-          clustersFile: description.isPrimary ? clusters : undefined,
-          findsClusters: description.isPrimary && options.findsClusters === true,
-          hasBranches: options.hasBranches === true,
-          branchEngines: description.isPrimary
-            ? (options.primaryBranchEngines ?? options.branchEngines)
-            : options.branchEngines,
-          sqsEndpoint: options.sqsEndpoint,
-          agentTls: options.agentTls ?? false,
-          agentFile,
-          agentEnv: options.agentEnv
-        })
-      )
+      if (description.dialsOut) cell ??= yield* openCell(primary)
+      yield* write(operatorKubeconfig(description), accountKubeconfig(cluster, "mirrord-operator"))
+      const token = description.dialsOut && cell !== undefined ? yield* makeToken(description.name, cell) : undefined
+      if (token !== undefined) primary.cluster.apply(token.secret)
+      install({ cluster, description }, token?.dialled)
       if (description.hasWorkload) cluster.apply(workloadManifests(description, { databaseUrl: options.databaseUrl }))
     }
     yield* waitForClusters(started, primary.cluster, progress)
     return {
       ...(yield* openEntries(started)),
+      ...(cell === undefined
+        ? {}
+        : {
+            cell: {
+              ...cell,
+              dial: (name, dialled) =>
+                Effect.sync(() => {
+                  for (const member of members) if (member.description.name === name) install(member, dialled)
+                })
+            }
+          }),
       setMembers: (names) => {
         const named = members.filter(({ description: { name } }) => names.includes(name))
         return Effect.sync(() => {

@@ -321,7 +321,8 @@ export const playStory = (playground: AnyPlayground, kubeconfig: string, reporte
       // A list of clusters that gets empty, or is empty, takes a restart.
       if (playground.clusters.length > 2) {
         const place = playground.administrator ?? { kubeconfig, command: (command) => command }
-        const membership = { place, primary, member: member.description.name }
+        const cell = member.description.dialsOut ? playground.cell : undefined
+        const membership = { place, primary, member: member.description.name, cell }
         yield* step("member-left", leaveWith(story, member, membership))
         yield* step("member-joined", joinWith(member, membership))
       }

@@ -1,6 +1,6 @@
 /** The clusters of a playground and their roles, as data. */
 
-export type TopologyName = "management" | "three-workloads" | "primary-default"
+export type TopologyName = "management" | "three-workloads" | "primary-default" | "outbound"
 
 export interface PlaygroundCluster {
   readonly name: string
@@ -8,6 +8,8 @@ export interface PlaygroundCluster {
   readonly isDefault: boolean
   /** Whether the demo workload runs in the cluster. */
   readonly hasWorkload: boolean
+  /** Whether its operator dials the primary, which has neither its address nor credentials. */
+  readonly dialsOut: boolean
   /** Second octet of the cluster's pod addresses, 127.<subnet>.0.0/16. */
   readonly subnet: number
 }
@@ -24,13 +26,15 @@ const cluster = (name: string, subnet: number, roles: Partial<PlaygroundCluster>
   isPrimary: false,
   isDefault: false,
   hasWorkload: true,
+  dialsOut: false,
   ...roles
 })
 
 /**
- * `management`: a primary that only manages, and two workload clusters, as in the step-by-step example.
- * `three-workloads`: the same with a third workload cluster. `primary-default`: the primary is itself the default, and
- * one of two workload clusters. `subnet` is the first of three subnets, of four with three workload clusters.
+ * `management`: a primary that only manages, and two workload clusters, as in the step-by-step example. `outbound`: the
+ * same, but cluster-b dials the primary. `three-workloads`: the same with a third workload cluster. `primary-default`:
+ * the primary is itself the default, and one of two workload clusters. `subnet` is the first of three subnets, of four
+ * with three workload clusters.
  */
 export const topology = (name: TopologyName, subnet: number): Topology =>
   name === "primary-default"
@@ -45,7 +49,7 @@ export const topology = (name: TopologyName, subnet: number): Topology =>
         clusters: [
           cluster("primary", subnet, { isPrimary: true, hasWorkload: false }),
           cluster("cluster-a", subnet + 1, { isDefault: true }),
-          cluster("cluster-b", subnet + 2),
+          cluster("cluster-b", subnet + 2, { dialsOut: name === "outbound" }),
           ...(name === "three-workloads" ? [cluster("cluster-c", subnet + 3)] : [])
         ]
       }

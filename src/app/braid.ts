@@ -315,6 +315,10 @@ const join = Command.make(
   {
     ...memberFlags,
     name: nameOfCluster("Name of the cluster in the fleet; for eks that of the EKS cluster"),
+    outbound: off("outbound", "Make a token for a member that dials the primary, which cannot reach it"),
+    renew: off("renew", "Make another token for such a member; its present certificate is refused once it is used"),
+    cell: optionalText("cell", "Host and port of the primary's tunnels as the member reaches them, for --outbound"),
+    bootstrap: optionalText("bootstrap", "Host and port at which the primary takes the token; port 8444 of the cell"),
     provider: Flag.Literals("provider", ["token", "mtls", "eks", "aks"]).pipe(
       byDefault("token", "How the primary proves who it is to the member")
     ),

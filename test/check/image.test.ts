@@ -191,7 +191,7 @@ describe("the image", () => {
       expect(status).toBe(2)
       expect(stderr).toContain("braid: the configuration cannot be used:\n")
       expect(stderr).toContain(
-        'this authType does not exist (found "token"); write one of bearerToken, eks, aks, mtls.'
+        'this authType does not exist (found "token"); write one of bearerToken, eks, aks, mtls, outbound.'
       )
     })
 

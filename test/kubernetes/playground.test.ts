@@ -19,22 +19,23 @@ const programsOf = (folder: string): ReadonlyArray<string> =>
     })
 
 describeKubernetes("npm start -- --kubernetes --once --json", () => {
-  it("tells the whole story on three real control planes, every step true, and leaves nothing behind", async () => {
-    const { code, lines } = await play([
-      "--kubernetes",
-      "--once",
-      "--subnet",
-      String(subnetOf("playground, kubernetes"))
-    ])
-    expect(lines.filter(({ ok }) => !ok)).toEqual([])
-    expect(lines.map(({ step }) => step)).toEqual(story)
-    expect(code).toBe(0)
-    const ready = lines.at(-1)
-    expect(Object.keys(ready?.["kubeconfig"] as object)).toEqual(["primary", "cluster-a", "cluster-b"])
-    expect(Object.keys(ready?.["entry"] as object)).toEqual(["cluster-a", "cluster-b"])
-    const planes = Object.values(ready?.["kubeconfig"] as Readonly<Record<string, string>>).map(dirname)
-    expect(planes.filter((folder) => existsSync(folder))).toEqual([])
-    expect(planes.flatMap(programsOf)).toEqual([])
-    expect(operatorsIn(planes)).toEqual([])
-  })
+  it.each([
+    ["management", subnetOf("playground, kubernetes")],
+    ["outbound", subnetOf("playground, kubernetes, outbound")]
+  ])(
+    "tells the whole story of topology %s on three real control planes, and leaves nothing",
+    async (topology, subnet) => {
+      const { code, lines } = await play(["--kubernetes", "--once", "--topology", topology, "--subnet", String(subnet)])
+      expect(lines.filter(({ ok }) => !ok)).toEqual([])
+      expect(lines.map(({ step }) => step)).toEqual(story)
+      expect(code).toBe(0)
+      const ready = lines.at(-1)
+      expect(Object.keys(ready?.["kubeconfig"] as object)).toEqual(["primary", "cluster-a", "cluster-b"])
+      expect(Object.keys(ready?.["entry"] as object)).toEqual(["cluster-a", "cluster-b"])
+      const planes = Object.values(ready?.["kubeconfig"] as Readonly<Record<string, string>>).map(dirname)
+      expect(planes.filter((folder) => existsSync(folder))).toEqual([])
+      expect(planes.flatMap(programsOf)).toEqual([])
+      expect(operatorsIn(planes)).toEqual([])
+    }
+  )
 })

@@ -26,7 +26,7 @@ import {
 } from "../../lab/playground/queues/consumer.ts"
 import { startElasticMq } from "../../lab/playground/queues/elasticmq.ts"
 import { topology } from "../../lab/playground/topology.ts"
-import { asArray } from "../../src/domain/json.ts"
+import { asArray, asObject } from "../../src/domain/json.ts"
 import { protocolVersion } from "../../src/domain/protocol/version.ts"
 import { queueRecords } from "../../src/domain/queues/stored-queue.ts"
 import { splitSessions } from "../../src/domain/queues/stored-session.ts"
@@ -171,6 +171,16 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
         expect(podsOf()).toMatchObject([original])
       })
 
+    /** Waits until the original has no message either that was sent on but not deleted by a process that was killed. */
+    const originalEmpty = () =>
+      eventually("an empty original", async () => {
+        const asked = { QueueUrl: await urlOf("orders"), AttributeNames: ["All"] }
+        const { Attributes } = await askSqs(endpoint, "GetQueueAttributes", asked)
+        const { ApproximateNumberOfMessages: visible, ApproximateNumberOfMessagesNotVisible: hidden } =
+          asObject(Attributes)
+        expect([visible, hidden]).toEqual(["0", "0"])
+      })
+
     /** Waits until the workload's one pod reads its main queue; an older one may still read the original until then. */
     const patchedPod = () =>
       eventually("one pod with the name of the main queue", () => {
@@ -229,6 +239,8 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
       const after = [those(third, "ann"), those(third, "bob"), those(third, "nobody", "cleo")]
       const wantedAfter = wanted.map((numbers, reader) => [...numbers, ...(after[reader] ?? [])])
       await eventually("each message is taken", () => expect(takenOnce()).toEqual(wantedAfter))
+      // While the sessions are there: later what they have had would come a second time to the workload.
+      await originalEmpty()
 
       await again.close()
       await Promise.all([ann.end(), bob.end()])

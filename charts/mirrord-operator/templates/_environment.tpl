@@ -116,6 +116,9 @@
 - {name: MIRRORD_CLUSTERS_CONFIG, value: /mirrord-config/clusters-config.yaml}
 {{- end }}
 {{- end }}
+{{- if and (include "braid.isOutpost" .) $operator.outbound.token }}
+- {name: OPERATOR_OUTBOUND_TOKEN, valueFrom: {secretKeyRef: {name: mirrord-outbound-token, key: token}}}
+{{- end }}
 {{- range $name, $value := include "braid.settingValues" . | fromJson }}
 {{- $text := kindIs "slice" $value | ternary (join "," $value) (include "braid.text" $value) }}
 - {name: {{ $name }}, value: {{ $text | quote }}}

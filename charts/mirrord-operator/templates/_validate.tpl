@@ -73,11 +73,18 @@ without https, a CA that is none, no default cluster. What may come later (crede
       {{- end -}}
 
       {{- if or (kindIs "invalid" $cluster.authType) (eq (include "braid.text" $cluster.authType) "") -}}
-        {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $path ".authType") (print $name " does not say how to authenticate") $cluster.authType "write one of bearerToken, eks, aks, mtls")) -}}
-      {{- else if not (has (include "braid.text" $cluster.authType) (list "bearerToken" "eks" "aks" "mtls")) -}}
-        {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $path ".authType") "this authType does not exist" $cluster.authType "write one of bearerToken, eks, aks, mtls")) -}}
+        {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $path ".authType") (print $name " does not say how to authenticate") $cluster.authType "write one of bearerToken, eks, aks, mtls, outbound")) -}}
+      {{- else if not (has (include "braid.text" $cluster.authType) (list "bearerToken" "eks" "aks" "mtls" "outbound")) -}}
+        {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $path ".authType") "this authType does not exist" $cluster.authType "write one of bearerToken, eks, aks, mtls, outbound")) -}}
       {{- end -}}
-      {{- if or (include "braid.isStructure" $cluster.server) (regexMatch "^[\\s\\p{Z}\\x{FEFF}]*$" (include "braid.text" $cluster.server)) -}}
+      {{- if eq (include "braid.text" $cluster.authType) "outbound" -}}
+        {{- if $cluster.server -}}
+          {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $path ".server") "a cluster that dials out is not dialled" $cluster.server "leave server out")) -}}
+        {{- end -}}
+        {{- if not (include "braid.isCell" $) -}}
+          {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $path ".authType") (print $name " dials this primary, which takes no tunnels") "outbound" "set operator.cell.enabled")) -}}
+        {{- end -}}
+      {{- else if or (include "braid.isStructure" $cluster.server) (regexMatch "^[\\s\\p{Z}\\x{FEFF}]*$" (include "braid.text" $cluster.server)) -}}
         {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $path ".server") (print $name " has no server") $cluster.server "write the URL of its API server, for example https://api.example.com:6443")) -}}
       {{- else if not (regexMatch "^\\s*(?i:https)://([0-9A-Za-z_.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/[!-~]*)?\\s*$" (include "braid.text" $cluster.server)) -}}
         {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $path ".server") (print "the server of " $name " must be an https URL without a user") $cluster.server "write for example https://api.example.com:6443")) -}}
@@ -143,6 +150,21 @@ without https, a CA that is none, no default cluster. What may come later (crede
     {{- else if and $names $complete (not $multi.providers) (not (has $named $names)) -}}
       {{- $choices := concat (ternary list (list $own) $managementOnly) $names | join ", " -}}
       {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".defaultCluster") "no cluster has this name" $named (print "name one of " $choices))) -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+
+{{- if include "braid.isOutpost" . -}}
+  {{- $outbound := $operator.outbound -}}
+  {{- if not $outbound.cell -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list "operator.outbound.cell" "there is no address to dial" $outbound.cell "write for example cell.example.com:8443")) -}}
+  {{- end -}}
+  {{- if not (include "braid.hasMemberAccount" .) -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list "operator.outbound.enabled" "the primary acts through it as the account mirrord-operator-envoy, which is not made with a group" "true" "leave operator.multiClusterMemberIamGroup and operator.multiClusterMemberAzureGroup out")) -}}
+  {{- end -}}
+  {{- range $field := list "bootstrap" "pin" -}}
+    {{- if and $outbound.token (not (index $outbound $field)) -}}
+      {{- $mistakes = append $mistakes (include "braid.mistake" (list (print "operator.outbound." $field) "a token needs it" (index $outbound $field) "write what braid join --outbound has printed")) -}}
     {{- end -}}
   {{- end -}}
 {{- end -}}
@@ -287,6 +309,18 @@ without https, a CA that is none, no default cluster. What may come later (crede
 {{- end -}}
 {{- if and (include "braid.servesMetrics" .) (eq (include "braid.apiPort" .) (include "braid.metricsPort" .)) (ne (include "braid.metricsPort" .) "0") -}}
   {{- $mistakes = append $mistakes (printf "operator: OPERATOR_METRICS_ADDR and OPERATOR_ADDR have the same port, %s; give metrics another port." (include "braid.metricsPort" .)) -}}
+{{- end -}}
+{{- if include "braid.isCell" . -}}
+  {{- $taken := dict (include "braid.apiPort" .) "OPERATOR_ADDR" -}}
+  {{- if include "braid.servesMetrics" . -}}{{- $_ := set $taken (include "braid.metricsPort" .) "OPERATOR_METRICS_ADDR" -}}{{- end -}}
+  {{- $wanted := include "braid.settingValues" . | fromJson -}}
+  {{- range $name := list "OPERATOR_CELL_PORT" "OPERATOR_CELL_BOOTSTRAP_PORT" -}}
+    {{- $port := index $operator.extraEnv $name | default (index $wanted $name) | include "braid.text" -}}
+    {{- with index $taken $port -}}
+      {{- $mistakes = append $mistakes (printf "operator: %s and %s have the same port, %s; give %s another port." $name . $port $name) -}}
+    {{- end -}}
+    {{- $_ := set $taken $port $name -}}
+  {{- end -}}
 {{- end -}}
 {{- toYaml $mistakes -}}
 {{- end -}}

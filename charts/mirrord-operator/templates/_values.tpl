@@ -263,6 +263,14 @@ queues, and the next one does not look at them. Only helm with a cluster sees an
 {{- regexFind "[0-9]+$" $own | default "9000" -}}
 {{- end -}}
 {{- define "braid.isMember" -}}{{- include "braid.on" .Values.operator.multiClusterMember -}}{{- end -}}
+{{/* This primary takes the tunnels of members that dial out. */}}
+{{- define "braid.isCell" -}}
+{{- if include "braid.isPrimary" . -}}{{- include "braid.on" .Values.operator.cell.enabled -}}{{- end -}}
+{{- end -}}
+{{/* This member dials its primary. */}}
+{{- define "braid.isOutpost" -}}
+{{- if include "braid.isMember" . -}}{{- include "braid.on" .Values.operator.outbound.enabled -}}{{- end -}}
+{{- end -}}
 {{/* Sessions have agents in this cluster; in one that only manages sessions they have none. */}}
 {{- define "braid.hasAgents" -}}
 {{- if or (not (include "braid.isPrimary" .)) (include "braid.isMember" .) (ne (include "braid.bool" .Values.operator.multiCluster.managementOnly) "true") -}}true{{- end -}}

@@ -4,6 +4,7 @@
  */
 
 import { Clock, Effect, Redacted, type Scope } from "effect"
+import type { DialledCell } from "../../../src/domain/commands/join/join-request.ts"
 import { encodeBase64Text } from "../../../src/domain/fleet/credentials/base64.ts"
 import { agentProgram } from "../../agent/agent-command.ts"
 import { createAuthority } from "../../cluster/http/pki.ts"
@@ -11,6 +12,7 @@ import type { ServiceEntryError } from "../../cluster/network/service-entry.ts"
 import type { ImageRegistry } from "../../cluster/node/container-program.ts"
 import type { KubeletError } from "../../cluster/node/kubelet.ts"
 import { demoApp } from "../demo-app.ts"
+import { makeToken, openCell } from "../dial-out.ts"
 import type { Playground } from "../local-cluster.ts"
 import { images, operatorNamespace, workloadManifests, workloadNamespace } from "../manifests.ts"
 import { openEntries } from "../open-entries.ts"
@@ -25,6 +27,7 @@ import { type RealCluster, startRealCluster } from "./real-cluster.ts"
 export const operatorImage = "ghcr.io/braid-operator/braid"
 /** A port on which any user may listen; the chart's default is 443. */
 const operatorPort = 8443
+const cellPorts = { cell: 9443, bootstrap: 9444 }
 const tokenLifetimeSecs = 30 * 24 * 3600
 
 /** A release of the project: its version, and the files of its chart and of its operator's program. */
@@ -74,11 +77,16 @@ const defaultValues = { agent: { image: images.agent }, roleNamespaces: [workloa
 /** The primary's user in members that know it by a certificate. */
 export const primaryUser = "primary.mirrord.example"
 /** One member knows the primary by a certificate, the others by a token. */
-const knowsByCertificate = ({ name }: PlaygroundCluster): boolean => name === "cluster-b"
+const knowsByCertificate = ({ dialsOut, name }: PlaygroundCluster): boolean => name === "cluster-b" && !dialsOut
 
-const memberValues = (member: PlaygroundCluster): object => ({
+/** `dialled`: `undefined` for a member that the primary reaches. */
+const memberValues = (member: PlaygroundCluster, dialled?: DialledCell): object => ({
   ...defaultValues,
-  operator: { port: operatorPort, multiClusterMember: true },
+  operator: {
+    port: operatorPort,
+    multiClusterMember: true,
+    ...(dialled === undefined ? {} : { outbound: { enabled: true, ...dialled } })
+  },
   ...(knowsByCertificate(member)
     ? { rbac: { memberSubjects: [{ kind: "User", name: primaryUser, apiGroup: "rbac.authorization.k8s.io" }] } }
     : {})
@@ -112,7 +120,12 @@ const tlsValues = Effect.gen(function* () {
   })
 })
 
-/** Values of the primary. Its members must be installed before, because it gets their tokens, new ones each time. */
+const isReached = ({ description }: Started): boolean => !description.dialsOut
+
+/**
+ * Values of the primary. The members that it reaches must be installed before, because it gets their tokens, new ones
+ * each time.
+ */
 const primaryValues = (
   options: KubernetesPlaygroundOptions,
   { description, tls }: { readonly description: PlaygroundCluster; readonly tls: object },
@@ -120,7 +133,7 @@ const primaryValues = (
 ) =>
   Effect.gen(function* () {
     const { remoteSessionTimeoutSecs, sessionTtlSecs, topology } = options
-    const clusters = yield* Effect.forEach(members, (member) =>
+    const reached = yield* Effect.forEach(members.filter(isReached), (member) =>
       Effect.map(
         credentialValues(member),
         (credentials) =>
@@ -134,11 +147,15 @@ const primaryValues = (
         ({ message }) => new PlaygroundError({ detail: `a member gives the primary no credentials: ${message}` })
       )
     )
+    const dialling = members.filter((member) => !isReached(member))
+    const clusters = [...reached, ...dialling.map(({ description: { name } }) => [name, { authType: "outbound" }])]
+    const { bootstrap: bootstrapPort, cell: port } = cellPorts
     return {
       ...defaultValues,
       tls,
       operator: {
         port: operatorPort,
+        ...(dialling.length === 0 ? {} : { cell: { enabled: true, port, bootstrapPort } }),
         multiCluster: {
           enabled: true,
           clusterName: description.name,
@@ -150,6 +167,13 @@ const primaryValues = (
         }
       }
     }
+  })
+
+const applyTo = ({ cluster, description }: Started, manifests: string, what: string) =>
+  Effect.tryPromise({
+    try: () => cluster.plane.apply(manifests),
+    catch: (cause) =>
+      new PlaygroundError({ detail: `${what} cannot be applied in ${description.name}: ${String(cause)}` })
   })
 
 /**
@@ -178,18 +202,12 @@ export const startKubernetesPlayground = (
     yield* progress("clusters")
 
     const workloads = started.filter(({ description }) => description.hasWorkload)
-    yield* Effect.forEach(workloads, ({ cluster, description }) =>
-      Effect.tryPromise({
-        try: () => cluster.plane.apply(workloadManifests(description)),
-        catch: (cause) =>
-          new PlaygroundError({
-            detail: `the demo workload cannot be applied in ${description.name}: ${String(cause)}`
-          })
-      })
+    yield* Effect.forEach(workloads, (running) =>
+      applyTo(running, workloadManifests(running.description), "the demo workload")
     )
     const members = started.filter(({ description }) => !description.isPrimary)
     yield* Effect.forEach(
-      members,
+      members.filter(isReached),
       ({ cluster, description }) => installChart(programs, cluster, memberValues(description), options.release),
       { concurrency: "unbounded" }
     )
@@ -201,12 +219,35 @@ export const startKubernetesPlayground = (
         Effect.flatMap((values) => installChart(programs, primary.cluster, values, options.release))
       )
     yield* installPrimary(members)
+    const dialling = members.filter((member) => !isReached(member))
+    const opened = dialling.length === 0 ? undefined : yield* openCell(primary, cellPorts)
+    const dial = ({ cluster, description }: Started, dialled: DialledCell) =>
+      installChart(programs, cluster, memberValues(description, dialled), options.release)
+    for (const member of dialling) {
+      if (opened === undefined) break
+      const { dialled, secret } = yield* makeToken(member.description.name, opened)
+      yield* applyTo(primary, secret, "the token of a member")
+      yield* dial(member, dialled)
+    }
 
     yield* waitForClusters(started, primary.cluster, progress)
     for (const { cluster, description } of started)
       yield* waitForView(cluster.name, cluster.awaitSessions(description.isPrimary))
     return {
       ...(yield* openEntries(started)),
+      ...(opened === undefined
+        ? {}
+        : {
+            cell: {
+              ...opened,
+              dial: (name, dialled) =>
+                Effect.forEach(
+                  dialling.filter(({ description }) => description.name === name),
+                  (member) => dial(member, dialled),
+                  { discard: true }
+                )
+            }
+          }),
       setMembers: (names) => installPrimary(members.filter(({ description: { name } }) => names.includes(name)))
     }
   })

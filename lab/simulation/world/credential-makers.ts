@@ -115,7 +115,7 @@ export class CredentialMakers {
         answer === "nonsense" ? "Please log in." : this.#credential(member)
       )
     },
-    serverTime: ({ server }) => Effect.sync(() => this.#tokens(new URL(server).hostname).now())
+    serverTime: ({ server = "" }) => Effect.sync(() => this.#tokens(new URL(server).hostname).now())
   })
 
   #credential(member: string): string {

@@ -11,8 +11,9 @@ import { dialAgent } from "../../adapters/agents/agent-channel.ts"
 import { podAgents } from "../../adapters/agents/pod-agents.ts"
 import { fleetFiles } from "../../adapters/files/configuration-files.ts"
 import { makeClusterConnector } from "../../adapters/kubernetes/cluster-connector.ts"
+import { makeLaneAccess } from "../../adapters/kubernetes/lane-access.ts"
 import { MessageRoom } from "../../adapters/stream/message-room.ts"
-import { openMemberLink } from "../../adapters/websocket/member-link.ts"
+import { openLaneLink, openMemberLink } from "../../adapters/websocket/member-link.ts"
 import { roomWithin } from "../../domain/protocol/message-room.ts"
 import { leases } from "../../domain/resources/core-kinds.ts"
 import { primaryLeaseName } from "../../domain/sessions/primary-claim.ts"
@@ -41,6 +42,7 @@ import { runReplica } from "../operator/run-replica.ts"
 import { readSettings, type Settings } from "../operator/settings.ts"
 import { userAgentOf } from "../operator/user-agent.ts"
 import { makeCredentialMaker } from "./credential-maker.ts"
+import { outboundDialler, outboundServer } from "./operator-outbound.ts"
 import { operatorSplitting } from "./operator-splitting.ts"
 import { makeOperatorTracing } from "./operator-tracing.ts"
 
@@ -134,13 +136,14 @@ const serve = Effect.fnUntraced(function* (
         "operator for this cluster"
     )
   }
+  const configuration = yield* configurationOf(settings, connector.own.api)
   // Started after the server, so that only a process that has got its port takes part in the election.
   return yield* runReplica({
     operator: {
       namespace: settings.namespace,
       version,
       fleet: settings.fleet,
-      configuration: yield* configurationOf(settings, connector.own.api),
+      configuration,
       bounds: settings.bounds,
       maxSessionSecs: settings.maxSessionSecs,
       podlessMillis: settings.podlessMillis,
@@ -156,6 +159,10 @@ const serve = Effect.fnUntraced(function* (
     },
     connector,
     agents: (api) => agentsOf(settings, retryingApi(api), room),
+    serveOutbound: outboundServer(settings, configuration, (name, openLane) =>
+      makeLaneAccess(name, openLane, (open, request, agent) => openLaneLink(open, request, agent, { room }), userAgent)
+    ),
+    dialOut: outboundDialler(settings, config, userAgent),
     candidacy: settings.candidacy,
     elected,
     weight: shareOfMembers()

@@ -131,7 +131,8 @@ export interface ClusterConnection {
 
 /** A cluster that was refused when it left the fleet. */
 export interface KnownRefusal {
-  readonly server: string
+  /** As in {@link MemberConfiguration}. */
+  readonly server: string | undefined
   readonly refusal: RefusedCluster
   readonly log: LogOnce
 }

@@ -5,14 +5,16 @@
  * Not here: which clusters are to be there (domain/fleet), and their credentials (credential-watch.ts).
  */
 
-import { Clock, Effect, Exit, Scope, Semaphore } from "effect"
+import { Clock, Effect, Exit, Result, Scope, Semaphore } from "effect"
 import type { ClusterName, Sha256Hex } from "../../domain/fleet/cluster-name.ts"
-import type { FleetConfiguration, MemberConfiguration } from "../../domain/fleet/configuration.ts"
+import { type FleetConfiguration, isOutbound, type MemberConfiguration } from "../../domain/fleet/configuration.ts"
+import { authWords } from "../../domain/fleet/credentials/cluster-auth.ts"
 import { type ConnectedOperator, defaultCheckOptions } from "../../domain/fleet/health.ts"
 import { workloadClusters, type WorkloadCluster } from "../../domain/fleet/roles.ts"
 import type { ClusterReport } from "../../domain/fleet/sharding/cluster-report.ts"
 import { ClusterConnector } from "../../ports/cluster-connector.ts"
 import { CredentialMaker, type MakeCredentials } from "../../ports/credential-maker.ts"
+import { OutboundConnector } from "../../ports/outbound-connector.ts"
 import {
   type ClusterConnection,
   type ConnectionEvents,
@@ -123,6 +125,16 @@ interface FleetState {
 const shareOf = (name: ClusterName, sha256Hex: Sha256Hex): number =>
   Number.parseInt(sha256Hex(name).slice(0, 8), 16) / 2 ** 32
 
+/** Engages a member that dials out, also while it has no tunnel: its checks say so then. */
+const startOutbound = Effect.fnUntraced(function* (connection: ClusterConnection, member: MemberConfiguration) {
+  const connect = yield* OutboundConnector
+  const accessed = yield* Effect.result(connect(member))
+  if (Result.isFailure(accessed)) return yield* disengage(connection, accessed.failure)
+  const { until, ...access } = accessed.success
+  connection.credentials = () => ({ auth: authWords.Outbound, until: until(), failures: 0 })
+  yield* engage(connection, Effect.succeed(access))
+})
+
 /** Starts engaging a cluster: our own at once, a member whenever it has credentials. */
 const startConnection = Effect.fnUntraced(function* (
   fleet: FleetState,
@@ -133,6 +145,7 @@ const startConnection = Effect.fnUntraced(function* (
   if (member === undefined) return yield* engage(connection, Effect.succeed(fleet.connector.own))
   const { credentials, options } = fleet
   const { namespace, reports, sha256Hex } = options
+  if (isOutbound(member) && member.problems.length === 0) return yield* startOutbound(connection, member)
   const names = secretNamesOf(cluster, sha256Hex)
   if (names === undefined) return yield* disengage(connection, member.problems.join(" "))
   yield* Effect.forkScoped(
@@ -172,7 +185,8 @@ const rememberRefusal = ({ refused }: FleetState, { connection }: Joined): void 
 const connect = Effect.fnUntraced(function* (fleet: FleetState, cluster: WorkloadCluster): Effect.fn.Return<void> {
   const { events, options } = fleet
   const scope = yield* Scope.fork(fleet.scope)
-  const isReported = options.reports !== undefined && cluster.member !== undefined
+  // The tunnels of members that dial out end at the leader, who watches them itself.
+  const isReported = options.reports !== undefined && cluster.member !== undefined && !isOutbound(cluster.member)
   const connection = yield* makeConnection(
     {
       cluster,

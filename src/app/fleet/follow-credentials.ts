@@ -11,7 +11,7 @@ import { Clock, Effect, Queue, Result } from "effect"
 import { credentialsEndEvent, credentialsFailedEvent, tokenIgnoredEvent } from "../../domain/events/fleet-events.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
-import { type MadeAuth, madeAuth } from "../../domain/fleet/credentials/cluster-auth.ts"
+import { authWords, type MadeAuth, madeAuth } from "../../domain/fleet/credentials/cluster-auth.ts"
 import {
   afterFailure,
   afterGrant,
@@ -70,15 +70,6 @@ interface State extends FollowedMember {
 }
 
 const renewalCounter = (outcome: "succeeded" | "failed") => counter("braid_credential_renewals_total", { outcome })
-
-const authWords = {
-  BearerToken: "bearerToken",
-  Eks: "eks",
-  Aks: "aks",
-  Mtls: "mtls",
-  ExecPlugin: "execPlugin",
-  Kubeconfig: "kubeconfig"
-} as const
 
 /** The credentials as metrics report them. */
 const credentialState = ({ member, memory }: State): CredentialState => {

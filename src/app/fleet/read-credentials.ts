@@ -103,6 +103,8 @@ export const readCredentials = (
     case "Aks":
     case "ExecPlugin":
       return Result.fail("this authType needs no Secret; its credentials are made by the operator")
+    case "Outbound":
+      return Result.fail("this authType needs no Secret; the cluster's operator dials this one")
   }
 }
 

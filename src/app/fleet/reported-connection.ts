@@ -66,8 +66,9 @@ const takeReport = (connection: ClusterConnection, reports: ReportedClusters): E
   Effect.map(Clock.currentTimeMillis, (now) => {
     const { cluster, engagement, isKnown } = connection
     // Without credentials of its own the leader cannot use the cluster, whatever its owner says.
-    if (engagement === undefined || cluster.member === undefined) return
-    const report = reports.of(cluster.name, cluster.member.server)
+    const server = cluster.member?.server
+    if (engagement === undefined || server === undefined) return
+    const report = reports.of(cluster.name, server)
     if (report === undefined) return
     engagement.identity = report.isUsable ? "Accepted" : "Unknown"
     connection.unreadableSince = report.unreadableSince

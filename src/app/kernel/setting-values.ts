@@ -13,6 +13,7 @@ import { copySettings } from "../../domain/copies/settings.ts"
 import { fleetSettings } from "../../domain/fleet/settings.ts"
 import { leadershipSettings } from "../../domain/leadership/settings.ts"
 import { metricSettings } from "../../domain/metrics/settings.ts"
+import { outboundSettings } from "../../domain/outbound/settings.ts"
 import { queueSettings } from "../../domain/queues/settings.ts"
 import { serverSettings } from "../../domain/server/settings.ts"
 import { sessionSettings } from "../../domain/sessions/settings.ts"
@@ -29,6 +30,7 @@ const allSettings = {
   ...branchSettings,
   ...queueSettings,
   ...fleetSettings,
+  ...outboundSettings,
   ...agentSettings
 }
 
@@ -44,6 +46,7 @@ export const settingCards: Readonly<Record<string, SettingCard>> = {
   Branches: branchSettings,
   "Splits of queues": queueSettings,
   Fleet: fleetSettings,
+  "Members that dial out": outboundSettings,
   Agents: agentSettings
 }
 

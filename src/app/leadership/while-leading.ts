@@ -10,6 +10,7 @@ import { AgentFailed, type Agents, AgentUnreachable } from "../../ports/agents.t
 import type { ClusterAccess, ClusterConnector } from "../../ports/cluster-connector.ts"
 import { type KubeApi, KubeError } from "../../ports/kube-api.ts"
 import { LinkRefused } from "../../ports/member-link.ts"
+import type { ConnectOutbound } from "../../ports/outbound-connector.ts"
 import { type Facade, mapFacade } from "../api/facade-gate.ts"
 import type { AcceptedConnection } from "../api/operator-facade.ts"
 import { type ApiError, serviceUnavailable } from "../api/status.ts"
@@ -72,6 +73,11 @@ export const connectorWhileLeading = (
       reauthenticate: access.reauthenticate
     }))
 })
+
+export const outboundWhileLeading =
+  (term: Term, connect: ConnectOutbound): ConnectOutbound =>
+  (configuration) =>
+    Effect.map(connect(configuration), ({ until, ...access }) => ({ ...accessWhileLeading(term, access), until }))
 
 export const agentsWhileLeading = (term: Term, agents: Agents["Service"]): Agents["Service"] => ({
   ensure: (placement, owner, tls) =>

@@ -9,6 +9,7 @@ import type { LeaseTimes } from "../../domain/leadership/lease-times.ts"
 import { Agents } from "../../ports/agents.ts"
 import { ClusterConnector } from "../../ports/cluster-connector.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
+import { type ConnectOutbound, OutboundConnector } from "../../ports/outbound-connector.ts"
 import type { Facade } from "../api/facade-gate.ts"
 import type { ClusterOwners } from "../fleet/reported-clusters.ts"
 import { watchLeases } from "../fleet/sharding/seen-leases.ts"
@@ -25,7 +26,8 @@ import {
   agentsWhileLeading,
   apiWhileLeading,
   connectorWhileLeading,
-  facadeWhileLeading
+  facadeWhileLeading,
+  outboundWhileLeading
 } from "../leadership/while-leading.ts"
 import { makeOperator, type OperatorOptions } from "./operator.ts"
 import { untilStarted } from "./starting.ts"
@@ -44,22 +46,32 @@ export interface ReplicaOptions {
   /** Without a candidacy, as outside of a cluster, this process is the operator, and no other process may be. */
   readonly candidacy: Candidacy | undefined
   readonly elected: ElectedFacade
+  /** Takes the tunnels of members that dial out, while this replica leads. `api`: of the own cluster. */
+  readonly serveOutbound?: ((api: KubeApi) => Effect.Effect<ConnectOutbound, never, Scope.Scope>) | undefined
+  /** Keeps a tunnel to the primary, while this replica leads. `api`: of the own cluster. */
+  readonly dialOut?: ((api: KubeApi) => Effect.Effect<never, never, Scope.Scope>) | undefined
   /** This replica's share where the replicas share the clusters of a fleet; more than 0. */
   readonly weight: number
 }
 
-/** Starts an operator in a given world: a leader's, or one without any bounds. */
-const startOperator = (
-  { operator }: ReplicaOptions,
+/** Starts an operator in a given world: a leader's, or one without any bounds. `bounded`: keeps a connect within it. */
+const startOperator = Effect.fnUntraced(function* (
+  { dialOut, operator, serveOutbound }: ReplicaOptions,
   connector: ClusterConnector["Service"],
-  agents: Agents["Service"]
-): Effect.Effect<Facade, never, Scope.Scope> =>
-  untilStarted(
+  agents: Agents["Service"],
+  bounded: (connect: ConnectOutbound) => ConnectOutbound = (connect) => connect
+): Effect.fn.Return<Facade, never, Scope.Scope> {
+  const { api } = connector.own
+  const outbound = serveOutbound === undefined ? yield* OutboundConnector : bounded(yield* serveOutbound(api))
+  if (dialOut !== undefined) yield* Effect.forkScoped(dialOut(api))
+  return yield* untilStarted(
     makeOperator(operator).pipe(
       Effect.provideService(ClusterConnector, connector),
+      Effect.provideService(OutboundConnector, outbound),
       Effect.provideService(Agents, agents)
     )
   )
+})
 
 /** Runs the operator from the start of this process to its end. */
 const runAlone = (options: ReplicaOptions): Effect.Effect<never, never, Scope.Scope> => {
@@ -83,7 +95,8 @@ const runForTerm = (
   return startOperator(
     { ...options, operator: { ...operator, splitting: led } },
     connected,
-    agentsWhileLeading(term, agents(connected.own.api))
+    agentsWhileLeading(term, agents(connected.own.api)),
+    (connect) => outboundWhileLeading(term, connect)
   ).pipe(
     Effect.flatMap((facade) => elected.serve(facadeWhileLeading(term, facade))),
     Effect.andThen(

@@ -178,6 +178,29 @@ const portMistakes = ({ address, metrics, metricsAddress }: SettingValues): Read
   return [{ file: "environment", field: "OPERATOR_METRICS_ADDR", value: metricsAddress, cure, message }]
 }
 
+/** The mistakes of a cell on a port that the operator listens on already. */
+const cellPortMistakes = (env: SettingValues): ReadonlyArray<ConfigurationMistake> => {
+  if (!env.takesTunnels) return []
+  const taken = new Map([[splitAddress(env.address).port, "OPERATOR_ADDR"]])
+  if (env.metrics) taken.set(splitAddress(env.metricsAddress).port, "OPERATOR_METRICS_ADDR")
+  const wanted = { OPERATOR_CELL_PORT: env.cellPort, OPERATOR_CELL_BOOTSTRAP_PORT: env.bootstrapPort }
+  return Object.entries(wanted).flatMap(([field, port]) => {
+    const other = taken.get(port)
+    taken.set(port, field)
+    if (other === undefined) return []
+    const cure = `give ${field} another port`
+    return [
+      {
+        file: "environment",
+        field,
+        value: String(port),
+        cure,
+        message: `${field} and ${other} have the same port, ${port}; ${cure}.`
+      }
+    ]
+  })
+}
+
 /** The mistakes of providers that have no path to look at. */
 const pathMistakes = (env: SettingValues): ReadonlyArray<ConfigurationMistake> =>
   (
@@ -200,6 +223,14 @@ const shardingMistakes = ({ podName, sharding: isOn }: SettingValues): ReadonlyA
   return [{ file: "environment", field: "OPERATOR_MULTI_CLUSTER_SHARDING", value: "true", cure, message }]
 }
 
+/** The mistake of a member that is to dial, but does not know whom. */
+const dialMistakes = ({ cellAddress, dialsOut }: SettingValues): ReadonlyArray<ConfigurationMistake> => {
+  if (!dialsOut || cellAddress !== undefined) return []
+  const cure = "write the primary's host and port, such as cell.example.com:8443"
+  const message = `OPERATOR_OUTBOUND is true, but OPERATOR_OUTBOUND_CELL is not set; ${cure}.`
+  return [{ file: "environment", field: "OPERATOR_OUTBOUND_CELL", value: "nothing", cure, message }]
+}
+
 /** The mistakes that are seen only when variables are looked at together. */
 const mistakesTogether = (env: SettingValues): ReadonlyArray<ConfigurationMistake> => {
   const { certificatePath, keyPath, leaseDuration, podName, podUid, renewDeadline, retryPeriod } = env
@@ -207,8 +238,10 @@ const mistakesTogether = (env: SettingValues): ReadonlyArray<ConfigurationMistak
   return [
     ...(problem === undefined ? [] : [leaseMistake(problem)]),
     ...portMistakes(env),
+    ...cellPortMistakes(env),
     ...pathMistakes(env),
     ...shardingMistakes(env),
+    ...dialMistakes(env),
     ...halfPair(
       { OPERATOR_TLS_CERT_PATH: certificatePath, OPERATOR_TLS_KEY_PATH: keyPath },
       "a certificate that is made at each start"

@@ -119,6 +119,11 @@ export const eventCatalogue = {
     on: cluster,
     when: "a Secret has another token now that is older than the renewed one in use, as Helm's next upgrade writes it"
   },
+  TunnelRefused: {
+    type: "Warning",
+    on: cluster,
+    when: "an operator that dialled as this cluster was refused, because another one with another key is connected"
+  },
   IdentityRefused: {
     type: "Warning",
     on: cluster,

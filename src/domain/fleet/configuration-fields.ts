@@ -30,7 +30,9 @@ export const primaryFields = {
 
 /** Fields of an entry of `clusters-config.yaml`, but for its name, which is the key in the chart's values. */
 export const clusterFields = {
-  server: Schema.String.check(Schema.isPattern(/\S/u)).annotate({ description: "URL of the cluster's API server" }),
+  server: Schema.String.check(Schema.isPattern(/\S/u)).annotate({
+    description: "URL of the cluster's API server; not with authType outbound"
+  }),
   authType: literals(authTypes, "How the primary proves who it is to this cluster"),
   isDefault: Schema.Union([Schema.Boolean, Schema.Literals(["true", "false"])]).annotate({
     description: "Whether this is the default cluster; at one cluster only"

@@ -10,8 +10,8 @@ import type { ClusterAuth } from "./credentials/cluster-auth.ts"
 /** One member as configured (an entry of `clusters-config.yaml`, published-chart.md §2.4). */
 export interface MemberConfiguration {
   readonly name: ClusterName
-  /** URL of the API server, as written. */
-  readonly server: string
+  /** URL of the API server, as written; `undefined` for a cluster that dials out. */
+  readonly server: string | undefined
   /** Namespace of the operator in that cluster, when configured. */
   readonly namespace: string | undefined
   /** PEM of the API server's CA; without it the system's roots are used. */
@@ -23,6 +23,9 @@ export interface MemberConfiguration {
    */
   readonly problems: ReadonlyArray<string>
 }
+
+/** Whether a cluster's operator dials this one, because its API server cannot be reached. */
+export const isOutbound = ({ auth }: MemberConfiguration): boolean => auth._tag === "Outbound"
 
 /**
  * When a session counts as started: with the default cluster and all others that are ready by then, or with every

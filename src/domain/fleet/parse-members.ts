@@ -36,9 +36,17 @@ const optionalText = (value: unknown, field: string, problems: Array<string>): s
   return undefined
 }
 
-const certificateAuthority = (value: unknown, problems: Array<string>): string | undefined => {
+const certificateAuthority = (
+  value: unknown,
+  authType: AuthType | undefined,
+  problems: Array<string>
+): string | undefined => {
   const text = optionalText(value, "caData", problems)
   if (text === undefined) return undefined
+  if (authType === "outbound") {
+    problems.push("caData is not used by authType outbound; leave it out.")
+    return undefined
+  }
   const pem = readPem(text)
   if (Result.isSuccess(pem)) return pem.success
   problems.push(`caData cannot be read: ${pem.failure}; give the API server's CA in one of the two forms.`)
@@ -81,11 +89,13 @@ const authOf = (type: AuthType, entry: Readonly<Record<string, unknown>>, proble
       return aksAuth(entry, problems)
     case "eks":
       return eksAuth(entry, problems)
+    case "outbound":
+      return { _tag: "Outbound" }
   }
 }
 
-const checkUrl = (server: string, problems: Array<string>): void => {
-  if (server !== "" && !(URL.canParse(server) && /^https?:$/u.test(new URL(server).protocol))) {
+const checkUrl = (server: string | undefined, problems: Array<string>): void => {
+  if (server !== undefined && server !== "" && !(URL.canParse(server) && /^https?:$/u.test(new URL(server).protocol))) {
     problems.push(
       `server is ${JSON.stringify(server)}, which is no URL; write for example https://api.example.com:6443.`
     )
@@ -120,8 +130,13 @@ const authTypeField = ({ at, fields, mistakes }: EntryFields): AuthType | undefi
   return undefined
 }
 
-const serverField = ({ at, fields, mistakes }: EntryFields): string => {
+const serverField = ({ at, fields, mistakes }: EntryFields, authType: AuthType | undefined): string | undefined => {
   const { server } = fields
+  if (authType === "outbound") {
+    const isThere = server !== undefined && server !== null && server !== ""
+    if (isThere) mistakes.add(`${at}.server`, server, "a cluster that dials out is not dialled", "leave server out")
+    return undefined
+  }
   if (isServer(server)) return server.trim()
   mistakes.add(
     `${at}.server`,
@@ -149,7 +164,7 @@ const parseEntry = (value: unknown, index: number, mistakes: MistakeList): Membe
   const entry: EntryFields = { at, fields: value, mistakes }
   const name = nameField(entry)
   const authType = authTypeField(entry)
-  const server = serverField(entry)
+  const server = serverField(entry, authType)
   const isDefault = isDefaultField(entry)
   if (name === undefined) return undefined
 
@@ -162,7 +177,7 @@ const parseEntry = (value: unknown, index: number, mistakes: MistakeList): Membe
       name,
       server,
       namespace: optionalText(value["namespace"], "namespace", problems),
-      certificateAuthority: certificateAuthority(value["caData"], problems),
+      certificateAuthority: certificateAuthority(value["caData"], authType, problems),
       auth: authOf(authType ?? "bearerToken", value, problems),
       problems
     }

@@ -112,6 +112,17 @@ describe("settings", () => {
     expect(Exit.isSuccess(await read({ OPERATOR_ADDR: "0.0.0.0:9000" }))).toBe(true)
   })
 
+  it("refuse a cell on a port that is taken, and a member that is to dial nobody", async () => {
+    const cell = { OPERATOR_CELL: "true", OPERATOR_ADDR: "[::]:8443" }
+    const { message } = await refusal({ ...cell, OPERATOR_CELL_BOOTSTRAP_PORT: "8443", OPERATOR_OUTBOUND: "true" })
+    expect(message.split("\n").map((sentence) => sentence.split(";")[0])).toEqual([
+      "OPERATOR_CELL_PORT and OPERATOR_ADDR have the same port, 8443",
+      "OPERATOR_CELL_BOOTSTRAP_PORT and OPERATOR_CELL_PORT have the same port, 8443",
+      "OPERATOR_OUTBOUND is true, but OPERATOR_OUTBOUND_CELL is not set"
+    ])
+    expect(Exit.isSuccess(await read({ ...cell, OPERATOR_CELL: "false" }))).toBe(true)
+  })
+
   it("say how agents' pods run and are pulled, and refuse names that no object can have", async () => {
     const agentsOf = settingOf("agents")
     expect(await agentsOf({})).toMatchObject({ serviceAccount: undefined, imagePullSecrets: [] })

@@ -140,7 +140,8 @@ describe("parseFleetConfiguration", () => {
     ["a CA that is no text", "{name: a, server: 'https://a', authType: mtls, caData: 5}", "caData"],
     ["an impossible tenant", "{name: a, server: 'https://a', authType: aks, tenantId: 'a b'}", "tenantId is"],
     ["an impossible client", "{name: a, server: 'https://a', authType: aks, clientId: operator}", "clientId is"],
-    ["a server that is no URL", "{name: a, server: 'a b', authType: mtls}", "server"]
+    ["a server that is no URL", "{name: a, server: 'a b', authType: mtls}", "server"],
+    ["a CA of a cluster that dials out", "{name: a, authType: outbound, caData: x}", "caData is not used"]
   ])("never refuses %s: it is that cluster's problem", (_, entry, text) => {
     const fleet = Result.getOrThrow(read("managementOnly: true", `clusters: [${entry}]`))
     expect(fleet.members[0]?.problems).toHaveLength(1)
@@ -159,6 +160,11 @@ describe("parseFleetConfiguration", () => {
     }
   })
 
+  it("needs no server of a cluster that dials out", () => {
+    const fleet = Result.getOrThrow(read("defaultCluster: a", "clusters: [{name: a, authType: outbound}]"))
+    expect(fleet.members).toMatchObject([{ server: undefined, auth: { _tag: "Outbound" }, problems: [] }])
+  })
+
   const entry = "name: a, server: 'https://a', authType: mtls"
   it.each([
     [
@@ -172,6 +178,12 @@ describe("parseFleetConfiguration", () => {
       primary,
       "clusters: [{name: staging-cluster, server: 'https://a', authType: bearer}]",
       ["clusters-config.yaml:clusters[0].authType"]
+    ],
+    [
+      "a server of a cluster that dials out",
+      primary,
+      "clusters: [{name: staging-cluster, server: 'https://a', authType: outbound}]",
+      ["clusters-config.yaml:clusters[0].server"]
     ],
     [
       "null server",
@@ -285,7 +297,7 @@ describe("parseFleetConfiguration", () => {
     }
     expect(found[5]?.message).toBe(
       'clusters-config.yaml, clusters[0].authType: this authType does not exist (found "ldap"); write one of ' +
-        "bearerToken, eks, aks, mtls."
+        "bearerToken, eks, aks, mtls, outbound."
     )
   })
 

@@ -4,13 +4,14 @@ import { describe, expect, it } from "vitest"
 import { subnetOf } from "../../address-plan.ts"
 import { folders, operatorsIn, play, story } from "./play.ts"
 
-/** A landing tells the story of a primary that only manages on real control planes (kubernetes/playground). */
+/** A landing tells the other stories on real control planes (kubernetes/playground). */
 const topologies = [
   [
     "primary-default",
     subnetOf("playground, primary-default"),
     story.filter((step) => !["member-left", "member-joined"].includes(step))
   ],
+  ["outbound", subnetOf("playground, outbound"), story],
   ["management", subnetOf("playground, management"), story]
 ] as const
 

@@ -9,10 +9,12 @@ import { examineCluster } from "../../../domain/commands/doctor/examine-cluster.
 import { failed } from "../../../domain/commands/doctor/finding.ts"
 import { noParts } from "../../../domain/commands/doctor/needed-rights.ts"
 import type { DoctorReport } from "../../../domain/commands/doctor/report.ts"
+import { isOutbound } from "../../../domain/fleet/configuration.ts"
 import { fleetProblems } from "../../../domain/fleet/roles.ts"
 import { CredentialMaker } from "../../../ports/credential-maker.ts"
 import { version } from "../../kernel/version.ts"
 import { makeCredentialMaker } from "../credential-maker.ts"
+import { examineOutbound } from "./examine-outbound.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
 import { examinedMember } from "./examined-member.ts"
 import { examinedSelf } from "./examined-self.ts"
@@ -40,7 +42,7 @@ const isOperatorsEnvironment = (): boolean => process.env["MIRRORD_OPERATOR_NAME
 const examinedClusters = (installation: Installation): Effect.Effect<ReadonlyArray<ExaminedCluster>> => {
   const { fleet, kept } = installation
   const { branching } = kept
-  const members = fleet?.members ?? []
+  const members = fleet?.members.filter((member) => !isOutbound(member)) ?? []
   return Effect.map(
     Effect.forEach(members, (member) => examinedMember(member, member.name === fleet?.defaultCluster, installation), {
       concurrency: "unbounded"
@@ -62,15 +64,20 @@ export const examine = (options: DoctorOptions): Effect.Effect<DoctorReport> =>
     const { fleet, findings, seenFrom, unused = [] } = installation
     const maker = makeCredentialMaker(installation.search.accessProviders)
     const clusters = yield* Effect.provideService(examinedClusters(installation), CredentialMaker, maker)
-    const chosen = options.cluster === undefined ? clusters : clusters.filter(({ name }) => name === options.cluster)
+    const isChosen = ({ name }: { readonly name: string }): boolean => name === (options.cluster ?? name)
+    const chosen = clusters.filter(isChosen)
+    const dialling = fleet?.members.filter((member) => isOutbound(member)) ?? []
+    const outbound = yield* Effect.forEach(dialling.filter(isChosen), (member) =>
+      examineOutbound(installation.own, member, member.name === fleet?.defaultCluster)
+    )
     const unknown =
-      chosen.length > 0
+      chosen.length + outbound.length > 0
         ? []
         : [
             failed(
               "configuration",
               `There is no cluster ${JSON.stringify(options.cluster)}.`,
-              `Name one of ${clusters.map(({ name }) => name).join(", ")}.`
+              `Name one of ${[...clusters, ...dialling].map(({ name }) => name).join(", ")}.`
             )
           ]
     const fleetWide = (fleet === undefined ? [] : fleetProblems(fleet)).map((problem) =>
@@ -87,13 +94,16 @@ export const examine = (options: DoctorOptions): Effect.Effect<DoctorReport> =>
       version,
       seenFrom,
       findings: [...findings, ...fleetWide, ...unknown, ...unused],
-      clusters: facts.map((seen) => ({
-        name: seen.name,
-        part: seen.part,
-        isDefault: seen.isDefault,
-        server: seen.server,
-        findings: examineCluster(seen)
-      }))
+      clusters: [
+        ...facts.map((seen) => ({
+          name: seen.name,
+          part: seen.part,
+          isDefault: seen.isDefault,
+          server: seen.server,
+          findings: examineCluster(seen)
+        })),
+        ...outbound
+      ]
     }
   }).pipe(
     Effect.scoped,

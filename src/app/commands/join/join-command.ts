@@ -10,15 +10,19 @@ import { stringify } from "yaml"
 import { verdictOf } from "../../../domain/commands/doctor/finding.ts"
 import { findingLines } from "../../../domain/commands/doctor/report.ts"
 import { memberValues, primaryValues } from "../../../domain/commands/join/join-request.ts"
+import { momentText } from "../../../domain/fleet/credentials/validity.ts"
 import type { JsonObject } from "../../../domain/json.ts"
 import type { Unanswered } from "../overview/ask-cluster.ts"
 import { type Output, tell, tellNote, type Told } from "../overview/tell.ts"
+import { joinOutbound, type JoinedOutbound, type JoinOutboundOptions } from "./join-outbound.ts"
 import { join, type Joined, type JoinOptions } from "./join.ts"
 import { joinWrites, secretManifest } from "./perform-join.ts"
 import { releaseOf } from "./primary.ts"
 
-export interface JoinCommandOptions extends JoinOptions {
+export interface JoinCommandOptions extends JoinOptions, Omit<JoinOutboundOptions, keyof JoinOptions> {
   readonly output: Output
+  /** Whether the cluster dials the primary. */
+  readonly outbound: boolean
 }
 
 const isFailed = ({ findings }: Joined): boolean => verdictOf(findings) === "failed"
@@ -64,7 +68,7 @@ const yamlLines = (title: string, value: object): ReadonlyArray<string> => [
   ...stringify(value, { lineWidth: 0 }).trimEnd().split("\n")
 ]
 
-const valuesTitle = ({ plan, primary }: Joined): string => {
+const valuesTitle = (plan: Joined["plan"], primary: Joined["primary"]): string => {
   const release = releaseOf(primary.sources.configMap)
   if (plan.entry._tag === "Upgrade" || release === undefined) return "Values for the release of the primary:"
   return `Values for the primary's release ${release}, whose next upgrade takes the entry out if they do not have it:`
@@ -72,7 +76,7 @@ const valuesTitle = ({ plan, primary }: Joined): string => {
 
 /** The outcome in both forms. */
 export const joinTold = (joined: Joined, { apply, showSecrets }: Pick<JoinOptions, "apply" | "showSecrets">): Told => {
-  const { awaited, done, findings, plan, request, writes } = joined
+  const { awaited, done, findings, plan, primary, request, writes } = joined
   const values = {
     member: memberValues(request),
     primary: primaryValues(request, plan.lacksDefault)
@@ -97,8 +101,38 @@ export const joinTold = (joined: Joined, { apply, showSecrets }: Pick<JoinOption
       ...stateLines(joined),
       ...awaitedLines(joined),
       ...yamlLines(`Values for the release on ${request.name}:`, values.member),
-      ...yamlLines(valuesTitle(joined), values.primary),
+      ...yamlLines(valuesTitle(plan, primary), values.primary),
       ...(secret === undefined ? [] : yamlLines(secretTitle, secret))
+    ],
+    notes: []
+  }
+}
+
+const outboundLines = ({ done, plan, until, writes }: JoinedOutbound): ReadonlyArray<string> => {
+  const missing =
+    plan.entry._tag === "Upgrade"
+      ? [`The entry comes with an upgrade of the primary's release: ${plan.entry.why}.`]
+      : []
+  return done === undefined
+    ? [
+        "Nothing was written. --apply does this, and prints a token:",
+        ...writes.map(({ doing }) => `  ${doing}`),
+        ...missing
+      ]
+    : [...done, ...missing, `The token works once, until ${momentText(until)}.`]
+}
+
+/** The outcome of a join of a cluster that dials out, in both forms. The token is in the member's values. */
+export const joinOutboundTold = (joined: JoinedOutbound): Told => {
+  const { dialled, done, plan, primary, request } = joined
+  const values = { member: memberValues(request, dialled), primary: primaryValues(request, plan.lacksDefault) }
+  return {
+    value: { cluster: request.name, entry: plan.entry._tag, ...(done === undefined ? {} : { done }) },
+    own: { values },
+    lines: [
+      ...outboundLines(joined),
+      ...yamlLines(`Values for the release on ${request.name}:`, values.member),
+      ...yamlLines(valuesTitle(plan, primary), values.primary)
     ],
     notes: []
   }
@@ -113,6 +147,8 @@ const isDone = (joined: Joined, { wait }: Pick<JoinOptions, "wait">): boolean =>
 /** Exit code 1 if the cluster cannot join, or is not connected although that was waited for. */
 export const runJoin = ({ output, ...options }: JoinCommandOptions): Effect.Effect<number> =>
   Effect.gen(function* () {
+    if (options.outbound || options.renew)
+      return yield* tell(output, Effect.scoped(Effect.map(joinOutbound(options), joinOutboundTold)))
     if (options.wait && !options.apply) tellNote("--wait acts together with --apply only.")
     const joined = yield* Effect.result(join(options))
     if (joined._tag === "Failure") return yield* tell(output, Effect.fail<Unanswered>(joined.failure))

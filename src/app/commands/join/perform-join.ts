@@ -89,9 +89,10 @@ const secretWrites = (
       ]
 }
 
-const entryWrites = (
+/** The write of a cluster's entry; none if it is there, or comes with an upgrade of the release. */
+export const entryWrites = (
   { api, namespace, sources: { clustersKey, configMap } }: Pick<Primary, "api" | "namespace" | "sources">,
-  { cluster, entry }: JoinWrites
+  { cluster, entry }: Omit<JoinWrites, "secret">
 ): ReadonlyArray<Write> => {
   if (entry._tag !== "Add" || clustersKey === undefined) return []
   const { name, resourceVersion } = configMap.metadata

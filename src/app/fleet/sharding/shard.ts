@@ -7,7 +7,7 @@
 
 import { Clock, Effect, FiberMap, Queue, type Scope } from "effect"
 import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
-import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
+import { type FleetConfiguration, isOutbound } from "../../../domain/fleet/configuration.ts"
 import { workloadClusters } from "../../../domain/fleet/roles.ts"
 import {
   clusterLeaseMetadata,
@@ -170,7 +170,7 @@ const giveUp = (shard: Shard, cluster: ClusterName, isInFleet: boolean): Effect.
 const turn = Effect.fnUntraced(function* (shard: Shard): Effect.fn.Return<void> {
   const { held, options, presentSince } = shard
   const { configuration, pod, seen } = options
-  const clusters = configuration.known().members.map(({ name }) => name)
+  const clusters = configuration.known().members.flatMap((member) => (isOutbound(member) ? [] : [member.name]))
   const holders = new Map(
     clusters.flatMap((cluster) => {
       const owner = seen.ownerOf(cluster)

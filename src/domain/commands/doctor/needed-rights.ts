@@ -18,6 +18,7 @@ import { fleetRights } from "../../fleet/rights.ts"
 import type { Role } from "../../fleet/roles.ts"
 import { shardingRights } from "../../fleet/sharding/rights.ts"
 import { leadershipRights } from "../../leadership/rights.ts"
+import { outboundRights } from "../../outbound/rights.ts"
 import { policyRights } from "../../policies/rights.ts"
 import { tlsRights } from "../../policies/tls/rights.ts"
 import { queueRights } from "../../queues/rights.ts"
@@ -45,6 +46,7 @@ const cards: ReadonlyArray<RightCard> = [
   configurationSyncRights,
   credentialRights,
   shardingRights,
+  outboundRights,
   clientKindRights,
   publishedRights
 ]

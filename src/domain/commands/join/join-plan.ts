@@ -69,7 +69,7 @@ const valueOf = (document: ConfigurationDocument): unknown => (document._tag ===
 const wantedMember = (request: JoinRequest): MemberConfiguration | undefined =>
   parseMembers({ clusters: [clusterEntry(request)] }, new MistakeList("")).entries[0]?.member
 
-const address = ({ server }: MemberConfiguration): string => server.replace(/\/$/u, "")
+const address = ({ server = "" }: MemberConfiguration): string => server.replace(/\/$/u, "")
 const namespaceOf = ({ namespace }: MemberConfiguration): string => namespace ?? defaultNamespace
 const authority = ({ certificateAuthority }: MemberConfiguration): string | undefined => certificateAuthority?.trim()
 

@@ -11,8 +11,8 @@ import { encodeBase64Text } from "../../fleet/credentials/base64.ts"
 import type { AuthType } from "../../fleet/credentials/cluster-auth.ts"
 import type { JsonObject } from "../../json.ts"
 
-/** The kinds of credentials, as the flag `--provider` names them. */
-export const joinProviders = ["token", "mtls", "eks", "aks"] as const
+/** The kinds of credentials, as the flag `--provider` names them; `outbound`: none, the member dials the primary. */
+export const joinProviders = ["token", "mtls", "eks", "aks", "outbound"] as const
 export type JoinProvider = (typeof joinProviders)[number]
 
 /** Namespace of an operator unless a cluster's entry says another one. */
@@ -23,8 +23,8 @@ export const memberAccount = "mirrord-operator-envoy"
 export interface JoinRequest {
   readonly name: string
   readonly provider: JoinProvider
-  /** URL of the member's API server. */
-  readonly server: string
+  /** URL of the member's API server; `undefined` with `outbound`. */
+  readonly server: string | undefined
   /** PEM of its CA; without it the system's roots are used. */
   readonly certificateAuthority: string | undefined
   /** Namespace of the operator in the member. */
@@ -42,7 +42,8 @@ const authTypeOf: Readonly<Record<JoinProvider, AuthType>> = {
   token: "bearerToken",
   mtls: "mtls",
   eks: "eks",
-  aks: "aks"
+  aks: "aks",
+  outbound: "outbound"
 }
 
 /** Fields of a request that only some providers use, with the flag of each. */
@@ -100,6 +101,7 @@ export const clusterEntry = (request: JoinRequest): JsonObject => ({ name: reque
 /** Values for the release of the primary, so that an upgrade keeps the entry. */
 export const primaryValues = (request: JoinRequest, isDefault: boolean): JsonObject => ({
   operator: {
+    ...(request.provider === "outbound" ? { cell: { enabled: true } } : {}),
     multiCluster: {
       enabled: true,
       ...(isDefault ? { defaultCluster: request.name } : {}),
@@ -110,10 +112,23 @@ export const primaryValues = (request: JoinRequest, isDefault: boolean): JsonObj
 
 const rbacGroup = "rbac.authorization.k8s.io"
 
-/** Values for the release of the member. */
-export const memberValues = ({ group, namespace, provider, user }: JoinRequest): JsonObject => {
+/** The way of a member to its primary, as the values of its chart have it. */
+export interface DialledCell {
+  /** Host and port of the tunnels. */
+  readonly cell: string
+  /** Host and port at which the token is taken. */
+  readonly bootstrap: string
+  /** SHA-256 of the public key of the primary's authority for tunnels, hex. */
+  readonly pin: string
+  /** `undefined` before it is made. */
+  readonly token: string | undefined
+}
+
+/** Values for the release of the member. `dialled`: `undefined` unless it dials the primary. */
+export const memberValues = ({ group, namespace, provider, user }: JoinRequest, dialled?: DialledCell): JsonObject => {
   const identity = {
     token: {},
+    outbound: dialled === undefined ? {} : { outbound: { enabled: true, ...given({ ...dialled }) } },
     mtls: {},
     eks: { multiClusterMemberIamGroup: group ?? memberAccount },
     aks: given({ multiClusterMemberAzureGroup: group })

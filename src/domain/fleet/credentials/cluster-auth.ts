@@ -43,6 +43,8 @@ export type ClusterAuth =
    * that the `ClusterProfile` has for it.
    */
   | { readonly _tag: "ExecPlugin"; readonly provider: string; readonly config: string | undefined }
+  /** No credentials of the member: its operator dials this one, and acts there in the primary's name. */
+  | { readonly _tag: "Outbound" }
 
 export type EksAuth = Extract<ClusterAuth, { readonly _tag: "Eks" }>
 export type AksAuth = Extract<ClusterAuth, { readonly _tag: "Aks" }>
@@ -56,9 +58,20 @@ export type MadeAuth = CloudAuth | ExecAuth
 export const madeAuth = (auth: ClusterAuth): MadeAuth | undefined =>
   auth._tag === "Eks" || auth._tag === "Aks" || auth._tag === "ExecPlugin" ? auth : undefined
 
-/** The values that `authType` may have, in the published spelling. */
-export const authTypes = ["bearerToken", "eks", "aks", "mtls"] as const
+/** The values that `authType` may have: four in the published spelling, and one of ours. */
+export const authTypes = ["bearerToken", "eks", "aks", "mtls", "outbound"] as const
 export type AuthType = (typeof authTypes)[number]
+
+/** The words of each way, as configuration, metrics and MirrordClusters have them. */
+export const authWords = {
+  BearerToken: "bearerToken",
+  Eks: "eks",
+  Aks: "aks",
+  Mtls: "mtls",
+  ExecPlugin: "execPlugin",
+  Kubeconfig: "kubeconfig",
+  Outbound: "outbound"
+} as const satisfies Readonly<Record<ClusterAuth["_tag"], string>>
 
 /** Label of the Secrets that hold members' credentials; its value is `"true"`. */
 export const credentialsLabel = "operator.metalbear.co/remote-cluster-credentials"

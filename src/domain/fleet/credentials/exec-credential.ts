@@ -31,7 +31,7 @@ export const maxExecOutput = 65_536
 
 /** The cluster as a program sees it. */
 export interface ExecCluster {
-  readonly server: string
+  readonly server: string | undefined
   /** PEM. */
   readonly certificateAuthority: string | undefined
   /** JSON of the cluster's extension `client.authentication.k8s.io/exec`. */

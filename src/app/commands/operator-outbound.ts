@@ -1,0 +1,62 @@
+/**
+ * Tunnels for a running operator: the cell of a primary, the outpost of a member, or neither. Both begin when this
+ * replica leads.
+ */
+
+import type { KubeConfig } from "@kubernetes/client-node"
+import { Effect, type Scope } from "effect"
+import { makeLaneServer } from "../../adapters/kubernetes/serve-lanes.ts"
+import { makeTunnelListener } from "../../adapters/tunnel/cell-listener.ts"
+import { makeTunnelDialler } from "../../adapters/tunnel/tunnel-dialler.ts"
+import { cellProblem, pinProblem, readMemberCertificate } from "../../adapters/x509/tunnel-certificates.ts"
+import { memberAccount } from "../../domain/commands/join/join-request.ts"
+import { isOutbound } from "../../domain/fleet/configuration.ts"
+import type { KubeApi } from "../../ports/kube-api.ts"
+import { TunnelDialler, TunnelListener } from "../../ports/tunnel.ts"
+import type { ConfigurationSource } from "../fleet/configuration-source.ts"
+import type { ReplicaOptions } from "../operator/run-replica.ts"
+import type { Settings } from "../operator/settings.ts"
+import { type AccessByLanes, serveOutboundMembers } from "../outbound/outbound-members.ts"
+import { runOutpost } from "../outbound/outpost.ts"
+
+/** The cell; `undefined` if this operator takes no tunnels. */
+export const outboundServer = (
+  { host, namespace, values }: Settings,
+  configuration: ConfigurationSource | undefined,
+  access: AccessByLanes
+): ReplicaOptions["serveOutbound"] => {
+  if (!values.takesTunnels || configuration === undefined) return undefined
+  const { bootstrapPort, cellPort: port, certificateHours } = values
+  return (api) =>
+    serveOutboundMembers(
+      {
+        api,
+        namespace,
+        settings: { host, port, bootstrapPort, certificateHours },
+        isConfigured: (name) =>
+          configuration.known().members.some((member) => member.name === name && isOutbound(member)),
+        listen: (changed) => configuration.listen(changed)
+      },
+      access
+    ).pipe(Effect.provideService(TunnelListener, makeTunnelListener(readMemberCertificate)))
+}
+
+/** The outpost; `undefined` if this operator dials no primary. `config`: of the own cluster. */
+export const outboundDialler = (
+  { namespace, values }: Settings,
+  config: KubeConfig,
+  userAgent: string
+): ReplicaOptions["dialOut"] => {
+  const { bootstrapAddress, cellAddress, cellPin, dialsOut, joinToken } = values
+  if (!dialsOut || cellAddress === undefined) return undefined
+  const bootstrap = joinToken && { token: joinToken, address: bootstrapAddress, pin: cellPin }
+  const account = `system:serviceaccount:${namespace}:${memberAccount}`
+  return (api: KubeApi): Effect.Effect<never, never, Scope.Scope> =>
+    Effect.acquireRelease(
+      Effect.sync(() => makeLaneServer(config, account, userAgent)),
+      (server) => Effect.sync(() => server.close())
+    ).pipe(
+      Effect.flatMap(({ serve }) => runOutpost({ api, namespace, cell: cellAddress, bootstrap, serve })),
+      Effect.provideService(TunnelDialler, makeTunnelDialler({ cellProblem, pinProblem }))
+    )
+}

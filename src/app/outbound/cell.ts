@@ -1,0 +1,284 @@
+/**
+ * The cell: the side of tunnels at a primary, for as long as it leads. Accepts tunnels, keeps the newest of each
+ * member, answers beats, renews certificates, and opens lanes.
+ *
+ * Not here: the decisions (domain/outbound/cell-tunnels.ts), tokens and keys (members.ts), and TLS (adapters/tunnel).
+ */
+
+import type { Duplex } from "node:stream"
+import { Clock, Effect, FiberSet, Queue, Result, type Scope } from "effect"
+import { signCell } from "../../adapters/x509/tunnel-certificates.ts"
+import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
+import { credentialsLabel } from "../../domain/fleet/credentials/cluster-auth.ts"
+import {
+  afterAccepted,
+  afterEnded,
+  afterHello,
+  afterRefusals,
+  afterRenewed,
+  type CellAction,
+  cellPlan,
+  type CellStep,
+  type CellTunnels,
+  currentOf,
+  newCell,
+  type TunnelRef,
+  whyUnusable
+} from "../../domain/outbound/cell-tunnels.ts"
+import { tunnelLife } from "../../domain/outbound/certificate-plan.ts"
+import {
+  type OutpostMessage,
+  readOutpostLine,
+  tunnelProtocol,
+  writeLine
+} from "../../domain/outbound/control-message.ts"
+import type { TunnelMoment } from "../../domain/outbound/tunnel-end.ts"
+import { secrets } from "../../domain/resources/core-kinds.ts"
+import { mirrordClusters } from "../../domain/resources/mirrord-cluster.ts"
+import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
+import { type CellNotServed, type CellTunnel, TunnelListener } from "../../ports/tunnel.ts"
+import { type EventRecorder, makeEventRecorder } from "../kernel/event-recorder.ts"
+import { countHolding } from "../kernel/holdings.ts"
+import { makeInTurn } from "../kernel/keyed-mutex.ts"
+import { logInfo, logWarning } from "../kernel/log.ts"
+import { makeReflector } from "../kernel/reflector.ts"
+import { elapsedOf } from "../kernel/term.ts"
+import { untilDone } from "../kernel/until-done.ts"
+import { version } from "../kernel/version.ts"
+import { ensureTunnelAuthority } from "./authority.ts"
+import { shutOutFormerKeys, type MembersOptions, redeemToken, refusalOf, renewCertificate } from "./members.ts"
+
+export interface CellSettings {
+  readonly host: string
+  readonly port: number
+  readonly bootstrapPort: number
+  readonly certificateHours: number
+}
+
+export interface CellOptions {
+  /** The operator's own cluster. */
+  readonly api: KubeApi
+  readonly namespace: string
+  readonly settings: CellSettings
+  /** Whether the fleet has a cluster of this name that dials out. */
+  readonly isConfigured: (name: ClusterName) => boolean
+  /** Calls back after each change of the fleet, until the returned function is called. */
+  readonly listen: (changed: () => void) => () => void
+}
+
+/** A cell for those who reach members through it. */
+export interface Cell {
+  /** The port that it listens on. */
+  readonly port: number
+  readonly bootstrapPort: number
+  /** Opens a lane to a member's API server. Throws an error that says why there is no tunnel. */
+  readonly openLane: (name: ClusterName) => Duplex
+  /** When the certificate of the member's tunnel ends, epoch ms; `undefined` while there is none. */
+  readonly until: (name: ClusterName) => number | undefined
+}
+
+interface State {
+  readonly members: MembersOptions
+  readonly events: EventRecorder
+  readonly clock: Clock.Clock
+  readonly elapsed: () => number
+  readonly tunnels: Map<number, CellTunnel>
+  /** Something happened that may need another look. */
+  readonly news: Queue.Queue<void>
+  readonly run: (work: Effect.Effect<void>) => unknown
+  known: CellTunnels
+}
+
+/** How long the cell's own certificate is valid, in hours, and how long it is shown, ms. */
+const ownHours = 72
+const ownShownFor = 24 * 3_600_000
+
+const momentOf = ({ clock, elapsed }: State): TunnelMoment => ({
+  elapsed: elapsed(),
+  now: clock.currentTimeMillisUnsafe()
+})
+
+const perform = (state: State, action: CellAction): void => {
+  if (action._tag === "Report") {
+    const { name, why } = action
+    state.events.record(mirrordClusters, { metadata: { name } }, { reason: "TunnelRefused", message: why })
+    return
+  }
+  const tunnel = state.tunnels.get(action.id)
+  switch (action._tag) {
+    case "Welcome": {
+      const { now: clock } = momentOf(state)
+      tunnel?.send(
+        writeLine({ _tag: "Welcome", protocol: tunnelProtocol, version, capabilities: [], clock, number: action.id })
+      )
+      return
+    }
+    case "Drain":
+      return tunnel?.drain()
+    case "Refuse":
+      tunnel?.send(writeLine({ _tag: "Refused", why: action.why }))
+      return tunnel?.destroy(action.why)
+    case "Destroy":
+      return tunnel?.destroy(action.why)
+  }
+}
+
+const carryOut = (state: State, { actions, tunnels }: CellStep): void => {
+  state.known = tunnels
+  for (const action of actions) perform(state, action)
+  Queue.offerUnsafe(state.news, undefined)
+}
+
+const greet = (state: State, tunnel: TunnelRef): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const { member } = tunnel
+    carryOut(state, afterHello(state.known, tunnel, momentOf(state)))
+    if (currentOf(state.known, member.name)?.id !== tunnel.id) return Effect.void
+    return Effect.andThen(
+      logInfo("tunnel of a member is live", { cluster: member.name, tunnel: tunnel.id }),
+      shutOutFormerKeys(state.members, member)
+    )
+  })
+
+const renew = Effect.fnUntraced(function* (
+  state: State,
+  tunnel: TunnelRef,
+  { id, request }: Extract<OutpostMessage, { readonly _tag: "Renew" }>
+): Effect.fn.Return<void> {
+  const { member } = tunnel
+  const renewed = yield* Effect.result(renewCertificate(state.members, member.name, request))
+  const open = state.tunnels.get(tunnel.id)
+  if (Result.isFailure(renewed)) {
+    open?.send(writeLine({ _tag: "Refused", id, why: renewed.failure }))
+    return yield* logWarning("certificate of a member is not renewed", {
+      cluster: member.name,
+      problem: renewed.failure
+    })
+  }
+  const { authoritiesPem: authorities, certificatePem: certificate, keyId } = renewed.success
+  state.known = afterRenewed(state.known, tunnel, keyId)
+  open?.send(writeLine({ _tag: "Certificate", id, certificate, authorities }))
+  yield* logInfo("certificate of a member renewed", { cluster: member.name, tunnel: tunnel.id })
+})
+
+const take = (state: State, tunnel: TunnelRef, line: string): void => {
+  const open = state.tunnels.get(tunnel.id)
+  const read = readOutpostLine(line)
+  if (Result.isFailure(read)) return open?.destroy(read.failure)
+  const message = read.success
+  switch (message?._tag) {
+    case undefined:
+      return
+    case "Hello":
+      return void state.run(greet(state, tunnel))
+    case "Beat":
+      return open?.send(writeLine({ _tag: "Answer", number: message.number }))
+    case "Renew":
+      return void state.run(renew(state, tunnel, message))
+  }
+}
+
+const accept = (state: State, open: CellTunnel): void => {
+  const { tunnel, tunnels } = afterAccepted(state.known, open, momentOf(state))
+  state.known = tunnels
+  state.tunnels.set(tunnel.id, open)
+  open.listen((line) => take(state, tunnel, line))
+  const over = Effect.flatMap(open.ended, (why) => {
+    state.tunnels.delete(tunnel.id)
+    state.known = afterEnded(state.known, tunnel, why, momentOf(state))
+    return logInfo("tunnel of a member is over", { cluster: tunnel.member.name, tunnel: tunnel.id, why })
+  })
+  state.run(over)
+  Queue.offerUnsafe(state.news, undefined)
+}
+
+/** Looks at the tunnels, and waits until another look is due. */
+const look = Effect.fnUntraced(function* (state: State): Effect.fn.Return<void> {
+  const moment = momentOf(state)
+  const received = new Map([...state.tunnels].map(([id, tunnel]) => [id, tunnel.received()] as const))
+  const { wakeAt, ...step } = cellPlan(state.known, received, moment)
+  state.known = step.tunnels
+  for (const action of step.actions) perform(state, action)
+  const heard = Queue.take(state.news)
+  yield* wakeAt === undefined ? heard : Effect.timeoutOption(heard, Math.max(0, Math.ceil(wakeAt - moment.elapsed)))
+})
+
+/** Ends the tunnels of members that have left, or whose keys are admitted no more. */
+const dropRefused = (state: State): void =>
+  carryOut(
+    state,
+    afterRefusals(state.known, (member) => refusalOf(state.members, member), momentOf(state))
+  )
+
+/** The cell's own certificate, another one each day. */
+const makeOwnIdentity = Effect.fnUntraced(function* ({ authority }: Pick<MembersOptions, "authority">) {
+  const make = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    Effect.promise(() => signCell(authority, ["braid-cell"], tunnelLife(now, ownHours)))
+  )
+  let own = yield* make
+  const next = Effect.map(make, (made) => {
+    own = made
+  })
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(ownShownFor), next)))
+  return () => ({ ...own, authoritiesPem: authority.certificatePem })
+})
+
+/** Accepts tunnels until the scope ends, and with it all tunnels. */
+export const startCell = Effect.fnUntraced(function* (
+  options: CellOptions
+): Effect.fn.Return<Cell, CellNotServed | KubeError, TunnelListener | Scope.Scope> {
+  const { api, isConfigured, listen, namespace, settings } = options
+  const authority = yield* ensureTunnelAuthority(api, namespace)
+  let changed = (): void => {}
+  const cache = yield* makeReflector(api, secrets, () => changed(), {
+    namespace,
+    labelSelector: `${credentialsLabel}=true`
+  })
+  // Before that every key would be refused.
+  yield* cache.awaitSynced
+  const clock = yield* Clock.Clock
+  const state: State = {
+    members: {
+      api,
+      namespace,
+      authority,
+      certificateHours: settings.certificateHours,
+      isConfigured,
+      cache,
+      inTurn: makeInTurn()
+    },
+    events: yield* makeEventRecorder(api),
+    clock,
+    elapsed: elapsedOf(clock),
+    tunnels: new Map(),
+    news: yield* Queue.sliding<void>(1),
+    run: yield* FiberSet.makeRuntime<never, void, never>(),
+    known: newCell(clock.currentTimeMillisUnsafe())
+  }
+  changed = () => dropRefused(state)
+  yield* Effect.acquireRelease(
+    Effect.sync(() => listen(changed)),
+    (stop) => Effect.sync(stop)
+  )
+  yield* countHolding("tunnels of members", () => state.tunnels.size)
+  yield* Effect.forkScoped(Effect.forever(untilDone(look(state), "tunnels could not be looked after")))
+  const ports = yield* (yield* TunnelListener).listen({
+    ...settings,
+    identity: yield* makeOwnIdentity(state.members),
+    refusal: (member) => refusalOf(state.members, member),
+    accepted: (tunnel) => accept(state, tunnel),
+    redeem: (redemption) => redeemToken(state.members, redemption)
+  })
+  yield* logInfo("cell takes tunnels", { ...ports, pin: authority.pin })
+  return {
+    ...ports,
+    until: (name) => currentOf(state.known, name)?.until,
+    openLane: (name) => {
+      const why = whyUnusable(state.known, name, momentOf(state))
+      const current = currentOf(state.known, name)
+      const open = current && state.tunnels.get(current.id)
+      if (why !== undefined || open === undefined) throw new Error(why ?? `Cluster ${name} has no tunnel.`)
+      return open.openLane()
+    }
+  }
+})

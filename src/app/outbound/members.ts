@@ -1,0 +1,169 @@
+/**
+ * The token that a member may join with, and the keys that it may dial with, as its primary keeps them. Both are in the
+ * member's Secret, so that `braid leave` takes both away.
+ *
+ * Not here: the decisions (domain/outbound).
+ */
+
+import { createHash, timingSafeEqual } from "node:crypto"
+import { Clock, Effect, Redacted, Result } from "effect"
+import { type KeptCertificate, readMemberCertificate, signOutpost } from "../../adapters/x509/tunnel-certificates.ts"
+import { type ClusterName, credentialsSecretName } from "../../domain/fleet/cluster-name.ts"
+import { admittedKeysData, readAdmittedKeys, sinceKey, withNextKey } from "../../domain/outbound/admitted-keys.ts"
+import {
+  type BootstrapToken,
+  parseToken,
+  readStoredToken,
+  spentTokenData
+} from "../../domain/outbound/bootstrap-token.ts"
+import { tunnelLife } from "../../domain/outbound/certificate-plan.ts"
+import { judgeRedemption, refusedRedemption } from "../../domain/outbound/redemption.ts"
+import { secrets } from "../../domain/resources/core-kinds.ts"
+import { readResource } from "../../domain/resources/resource-descriptor.ts"
+import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
+import { type MemberCertificate, type Redeemed, type Redemption, RedemptionRefused } from "../../ports/tunnel.ts"
+import type { InTurn } from "../kernel/keyed-mutex.ts"
+import { logInfo, logWarning } from "../kernel/log.ts"
+import { orIf } from "../kernel/or-if.ts"
+import type { Reflector } from "../kernel/reflector.ts"
+import { sha256Hex } from "../kernel/sha256-hex.ts"
+
+export interface MembersOptions {
+  readonly api: KubeApi
+  readonly namespace: string
+  readonly authority: KeptCertificate
+  /** Hours for which a member's certificate is valid. */
+  readonly certificateHours: number
+  /** Whether the fleet has a cluster of this name that dials out. */
+  readonly isConfigured: (name: ClusterName) => boolean
+  /** The Secrets of members. */
+  readonly cache: Reflector
+  /** For changes of keys, by the names of members. */
+  readonly inTurn: InTurn
+}
+
+const dataOf = (secret: KubeObject | undefined) => secret && Result.getOrUndefined(readResource(secrets, secret))?.data
+
+const secretNameOf = (name: ClusterName): string => credentialsSecretName(name, sha256Hex)
+
+/** Why a certificate is refused although the authority signed it, a sentence; `undefined` if it is not. */
+export const refusalOf = (
+  { cache, isConfigured, namespace }: MembersOptions,
+  { keyId, name }: MemberCertificate
+): string | undefined => {
+  if (!isConfigured(name))
+    return (
+      `The primary's fleet has no cluster ${name} that dials out: add it there with authType outbound, or set ` +
+      "operator.outbound.enabled to false here."
+    )
+  return readAdmittedKeys(dataOf(cache.get(secretNameOf(name), namespace))).includes(keyId)
+    ? undefined
+    : `The primary does not admit this key of cluster ${name}: it has left, or has joined again with another key. ` +
+        `Run \`braid join --renew ${name}\` at the primary, and give this cluster the token.`
+}
+
+const sign = (
+  { authority, certificateHours }: MembersOptions,
+  name: ClusterName,
+  requestPem: string
+): Effect.Effect<{ readonly certificatePem: string; readonly keyId: string }, string> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    Effect.promise(() => signOutpost(authority, { name, requestPem, life: tunnelLife(now, certificateHours) }))
+  ).pipe(
+    Effect.flatMap(Effect.fromResult),
+    Effect.flatMap((certificatePem) =>
+      Effect.map(Effect.fromResult(readMemberCertificate(certificatePem)), ({ keyId }) => ({ certificatePem, keyId }))
+    )
+  )
+
+const write = (
+  { api, cache, namespace }: MembersOptions,
+  name: ClusterName,
+  patch: { readonly metadata?: object; readonly data: object }
+): Effect.Effect<void, KubeError> =>
+  Effect.map(api.mergePatch(secrets, secretNameOf(name), patch, { namespace }), cache.wrote)
+
+const isSameHash = (secret: string, hash: string): boolean => {
+  const shown = createHash("sha256").update(secret).digest()
+  const known = Buffer.from(hash, "hex")
+  return known.length === shown.length && timingSafeEqual(shown, known)
+}
+
+/** Compared with where no token is stored, so that a wrong id takes as long as a wrong secret. */
+const noHash = "0".repeat(64)
+
+const judged = Effect.fnUntraced(function* (members: MembersOptions, token: BootstrapToken) {
+  const { api, isConfigured, namespace } = members
+  const found = yield* api.get(secrets, secretNameOf(token.name), namespace).pipe(
+    orIf("NotFound", Effect.undefined),
+    Effect.mapError(({ detail }) => refusedRedemption(`the Secret of cluster ${token.name} cannot be read: ${detail}`))
+  )
+  const known = readStoredToken(dataOf(found))
+  const stored = known?.id === token.id ? known : undefined
+  const isSame = isSameHash(token.secret, stored?.hash ?? noHash)
+  const now = yield* Clock.currentTimeMillis
+  yield* Effect.fromResult(judgeRedemption({ token, stored, isSame, joined: isConfigured(token.name), now }))
+  return found?.metadata.resourceVersion
+})
+
+const redeem = Effect.fnUntraced(function* (members: MembersOptions, { requestPem, token: text }: Redemption) {
+  const token = yield* Effect.mapError(Effect.fromResult(parseToken(Redacted.value(text))), refusedRedemption)
+  const resourceVersion = yield* judged(members, token)
+  const { certificatePem, keyId } = yield* Effect.mapError(sign(members, token.name, requestPem), (reason) => ({
+    ...refusedRedemption(reason),
+    answer: `${reason}.`
+  }))
+  // One write spends the token and admits the key; another redemption of the same token comes too late for it.
+  const patch = { metadata: { resourceVersion }, data: { ...spentTokenData, ...admittedKeysData([keyId]) } }
+  yield* Effect.mapError(write(members, token.name, patch), ({ detail }) =>
+    refusedRedemption(`the token of cluster ${token.name} could not be spent: ${detail}`)
+  )
+  return { name: token.name, redeemed: { certificatePem, authoritiesPem: members.authority.certificatePem } }
+})
+
+/** Gives a certificate for a token. The log says who got it, or precisely why it was refused. */
+export const redeemToken = (
+  members: MembersOptions,
+  redemption: Redemption
+): Effect.Effect<Redeemed, RedemptionRefused> =>
+  redeem(members, redemption).pipe(
+    Effect.tap(({ name }) => logInfo("cluster has joined by its token", { cluster: name, from: redemption.from })),
+    Effect.map(({ redeemed }) => redeemed),
+    Effect.tapError(({ reason }) => logWarning("token is refused", { from: redemption.from, problem: reason })),
+    Effect.mapError(({ answer }) => new RedemptionRefused({ message: answer }))
+  )
+
+/** Changes the keys of a member, after the change before is seen. */
+const changeKeys = (
+  members: MembersOptions,
+  name: ClusterName,
+  change: (keys: ReadonlyArray<string>) => ReadonlyArray<string>
+): Effect.Effect<void, KubeError> =>
+  members.inTurn(
+    name,
+    Effect.suspend(() => {
+      const keys = readAdmittedKeys(dataOf(members.cache.get(secretNameOf(name), members.namespace)))
+      const next = change(keys)
+      return next === keys ? Effect.void : write(members, name, { data: admittedKeysData(next) })
+    })
+  )
+
+/** Gives a member another certificate, for the key of this request. Its present key stays until another is used. */
+export const renewCertificate = Effect.fnUntraced(function* (
+  members: MembersOptions,
+  name: ClusterName,
+  requestPem: string
+): Effect.fn.Return<Redeemed & { readonly keyId: string }, string> {
+  const { certificatePem, keyId } = yield* sign(members, name, requestPem)
+  const admitted = changeKeys(members, name, (keys) => withNextKey(keys, keyId))
+  yield* Effect.mapError(admitted, ({ detail }) => `the key is not kept: ${detail}`)
+  return { certificatePem, authoritiesPem: members.authority.certificatePem, keyId }
+})
+
+/** Shuts out the keys before that of a tunnel that stands. */
+export const shutOutFormerKeys = (members: MembersOptions, { keyId, name }: MemberCertificate): Effect.Effect<void> =>
+  changeKeys(members, name, (keys) => sinceKey(keys, keyId)).pipe(
+    Effect.catch(({ detail }) =>
+      logWarning("the former key of a member is still admitted", { cluster: name, problem: detail })
+    )
+  )

@@ -1,0 +1,116 @@
+/**
+ * The certificate of a member that dials out, in a Secret beside its operator. The key is made here and never leaves
+ * this cluster; the first certificate is had for a token, each further one through the tunnel.
+ *
+ * Not here: when another certificate is asked for (domain/outbound/outpost-plan.ts).
+ */
+
+import { Effect, Redacted, Result } from "effect"
+import { readCertificate } from "../../adapters/x509/read-certificate.ts"
+import { isPair, makeOutpostRequest, readMemberCertificate } from "../../adapters/x509/tunnel-certificates.ts"
+import { decodeBase64Text, encodeBase64Text } from "../../domain/fleet/credentials/base64.ts"
+import { parseToken } from "../../domain/outbound/bootstrap-token.ts"
+import type { OutpostIdentity } from "../../domain/outbound/outpost-plan.ts"
+import { secrets } from "../../domain/resources/core-kinds.ts"
+import { readResource } from "../../domain/resources/resource-descriptor.ts"
+import { ownerLabel } from "../../domain/sessions/names.ts"
+import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
+import { type Redeemed, TunnelDialler, type TunnelIdentity } from "../../ports/tunnel.ts"
+import { orIf } from "../kernel/or-if.ts"
+
+export const outpostSecret = "mirrord-outbound-identity"
+
+/** An identity as it is kept, with what the plan needs of it. */
+export interface KeptIdentity extends TunnelIdentity {
+  readonly known: OutpostIdentity
+  /** Id of the token that began it. */
+  readonly token: string
+}
+
+/** The Secret's place. */
+export interface OutpostPlace {
+  readonly api: KubeApi
+  readonly namespace: string
+}
+
+/** An identity of these parts; `undefined` if the certificate is none of a member's. */
+const identityOf = (identity: TunnelIdentity, token: string): KeptIdentity | undefined => {
+  const { certificatePem } = identity
+  const member = Result.getOrUndefined(readMemberCertificate(certificatePem))
+  const validity = readCertificate(certificatePem)?.validity
+  if (member === undefined || validity === undefined) return undefined
+  const life = { from: validity.from ?? 0, until: member.until }
+  return { ...identity, token, known: { id: `${member.keyId} ${life.until}`, name: member.name, life } }
+}
+
+/** The identity in the Secret; `undefined` if there is none that can be used. */
+export const readIdentity = ({ api, namespace }: OutpostPlace): Effect.Effect<KeptIdentity | undefined, KubeError> =>
+  api.get(secrets, outpostSecret, namespace).pipe(
+    Effect.map((secret) => {
+      const data = Result.getOrUndefined(readResource(secrets, secret))?.data
+      const text = (key: string): string => Result.getOrElse(decodeBase64Text(data?.[key] ?? ""), () => "")
+      const [certificatePem, keyPem, authoritiesPem] = [text("tls.crt"), text("tls.key"), text("ca.crt")]
+      return keyPem === "" || authoritiesPem === ""
+        ? undefined
+        : identityOf({ certificatePem, keyPem: Redacted.make(keyPem), authoritiesPem }, text("token"))
+    }),
+    orIf("NotFound", Effect.undefined)
+  )
+
+/** Keeps an identity in place of the one before. */
+export const keepIdentity = (
+  { api, namespace }: OutpostPlace,
+  identity: KeptIdentity
+): Effect.Effect<void, KubeError> => {
+  const { authoritiesPem, certificatePem, keyPem, token } = identity
+  const texts = { "tls.crt": certificatePem, "tls.key": Redacted.value(keyPem), "ca.crt": authoritiesPem, token }
+  const secret = {
+    apiVersion: "v1",
+    kind: "Secret",
+    type: "kubernetes.io/tls",
+    metadata: { name: outpostSecret, namespace, labels: ownerLabel },
+    data: Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, encodeBase64Text(text)]))
+  }
+  return api
+    .mergePatch(secrets, outpostSecret, { data: secret.data }, { namespace })
+    .pipe(orIf("NotFound", api.create(secrets, secret, namespace)), Effect.asVoid)
+}
+
+/** The identity of a certificate that the cell has given for this key; the failure is a clause. */
+export const givenIdentity = (
+  { authoritiesPem, certificatePem }: Redeemed,
+  keyPem: Redacted.Redacted,
+  token: string
+): Result.Result<KeptIdentity, string> => {
+  const identity = identityOf({ certificatePem, keyPem, authoritiesPem }, token)
+  return identity === undefined || !isPair(certificatePem, keyPem)
+    ? Result.fail("the primary answered with something that is no certificate of a member's tunnel for this key")
+    : Result.succeed(identity)
+}
+
+/** The way to the primary's redemptions, as the chart's values say it. */
+export interface BootstrapSettings {
+  readonly token: Redacted.Redacted
+  /** Host and port; `undefined` if not set. */
+  readonly address: string | undefined
+  readonly pin: string | undefined
+}
+
+/** The id of a token, by which a token that was used already is known; `undefined` if it is none. */
+export const tokenId = (token: Redacted.Redacted): string | undefined =>
+  Result.getOrUndefined(parseToken(Redacted.value(token)))?.id
+
+/** Trades a token for a certificate. The failure is a clause; the token may be spent then. */
+export const redeemToken = Effect.fnUntraced(function* ({
+  address,
+  pin,
+  token
+}: BootstrapSettings): Effect.fn.Return<KeptIdentity, string, TunnelDialler> {
+  const { redeem } = yield* TunnelDialler
+  const parsed = yield* Effect.fromResult(parseToken(Redacted.value(token)))
+  if (address === undefined || pin === undefined)
+    return yield* Effect.fail("the token needs operator.outbound.bootstrap and operator.outbound.pin; set both")
+  const { keyPem, requestPem } = yield* Effect.promise(() => makeOutpostRequest())
+  const redeemed = yield* Effect.mapError(redeem({ address, pin, token, requestPem }), ({ message }) => message)
+  return yield* Effect.fromResult(givenIdentity(redeemed, keyPem, parsed.id))
+})

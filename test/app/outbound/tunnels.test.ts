@@ -1,0 +1,271 @@
+/** Cell and outpost together, over a network in memory: joining, renewing, leaving, and what gets lost. */
+
+import { Effect, Exit, Redacted, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { describe, expect, vi } from "vitest"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { readTunnelAuthority } from "../../../src/app/outbound/authority.ts"
+import { type Cell, startCell } from "../../../src/app/outbound/cell.ts"
+import { outpostSecret } from "../../../src/app/outbound/outpost-identity.ts"
+import { runOutpost } from "../../../src/app/outbound/outpost.ts"
+import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
+import { credentialsLabel } from "../../../src/domain/fleet/credentials/cluster-auth.ts"
+import { storedTokenData, tokenText } from "../../../src/domain/outbound/bootstrap-token.ts"
+import { secrets } from "../../../src/domain/resources/core-kinds.ts"
+import { TunnelDialler, TunnelListener } from "../../../src/ports/tunnel.ts"
+import { it } from "../../support/effect-it.ts"
+import { operatorNamespace as namespace } from "../../support/fleet.ts"
+import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
+import { MemoryTunnels } from "../../support/memory-tunnels.ts"
+import { turns } from "../../support/turns.ts"
+import { day0 } from "../sessions/session-fleet.ts"
+
+const busy = vi.hoisted(() => ({ with: 0, begun: 0 }))
+vi.mock("../../../src/adapters/x509/tunnel-certificates.ts", async (load) => {
+  const real = await load<typeof import("../../../src/adapters/x509/tunnel-certificates.ts")>()
+  const counted =
+    <Args extends ReadonlyArray<unknown>, A>(make: (...args: Args) => Promise<A>) =>
+    (...args: Args): Promise<A> => {
+      busy.with++
+      busy.begun++
+      return make(...args).finally(() => busy.with--)
+    }
+  return {
+    ...real,
+    makeTunnelAuthority: counted(real.makeTunnelAuthority),
+    makeOutpostRequest: counted(real.makeOutpostRequest),
+    signOutpost: counted(real.signOutpost),
+    signCell: counted(real.signCell)
+  }
+})
+
+const b = clusterName("cluster-b")
+const secretName = credentialsSecretName(b, sha256Hex)
+const hour = 3_600_000
+
+/** A primary and a member that dials out, both without an operator around the tunnels. */
+class Pair {
+  readonly primary = new MemoryKubeApi("primary")
+  readonly member = new MemoryKubeApi("cluster-b")
+  readonly net = new MemoryTunnels()
+  /** Whether the fleet has the member. */
+  isConfigured = true
+  cell: Cell | undefined
+  #changed = (): void => {}
+
+  /** Starts the primary's side. */
+  readonly startCell = Effect.gen({ self: this }, function* () {
+    const scope = yield* Scope.make()
+    const settings = { host: "::", port: 8443, bootstrapPort: 8444, certificateHours: 24 }
+    this.cell = yield* startCell({
+      api: this.primary,
+      namespace,
+      settings,
+      isConfigured: (name) => this.isConfigured && name === b,
+      listen: (changed) => {
+        this.#changed = changed
+        return () => {}
+      }
+    }).pipe(Effect.provideService(TunnelListener, this.net.listener), Scope.provide(scope))
+    this.endCell = Scope.close(scope, Exit.void)
+  })
+  endCell: Effect.Effect<void> = Effect.void
+
+  /** Takes the member into the fleet, or out of it. */
+  configure(isConfigured: boolean): void {
+    this.isConfigured = isConfigured
+    this.#changed()
+  }
+
+  /** Starts the member's side, with a token or with what it has kept. */
+  readonly startOutpost = Effect.fnUntraced({ self: this }, function* (token: string, api: MemoryKubeApi) {
+    const scope = yield* Scope.make()
+    const { pin } = yield* readTunnelAuthority(this.primary, namespace)
+    const bootstrap = { token: Redacted.make(token), address: "cell:8444", pin }
+    yield* runOutpost({
+      api,
+      namespace,
+      cell: "cell:8443",
+      bootstrap,
+      serve: (lane) => lane.end(`lane of ${api.cluster}`)
+    }).pipe(
+      Effect.provideService(TunnelDialler, this.net.dialler(`10.0.0.${api === this.member ? 1 : 2}`)),
+      Scope.provide(scope),
+      Effect.forkIn(scope)
+    )
+    this.endOutpost = Scope.close(scope, Exit.void)
+  })
+  endOutpost: Effect.Effect<void> = Effect.void
+
+  /** Makes a token, as `braid join --outbound` does. `id`: its first letter. */
+  token(id = "a", until = day0 + hour): string {
+    const token = { name: b, id: id.repeat(10), secret: id.repeat(43) }
+    const stored = storedTokenData({ ...token, hash: sha256Hex(token.secret), until, by: "root" })
+    const data = { ...this.data(this.primary, secretName), ...stored }
+    const labels = { [credentialsLabel]: "true" }
+    this.primary.write(secrets, secretName, { metadata: { labels }, data }, namespace)
+    return tokenText(token)
+  }
+
+  readonly data = (api: MemoryKubeApi, name: string): Readonly<Record<string, string>> =>
+    (api.peek(secrets, name, namespace)?.["data"] ?? {}) as Record<string, string>
+
+  /** Opens a lane, and reads what the member's side puts into it; else why there is none. */
+  readonly ask = (): string => {
+    try {
+      return String(this.cell?.openLane(b).read() ?? "nothing")
+    } catch (error) {
+      return String(error)
+    }
+  }
+}
+
+/** Waits until no key is being made and nothing signed: these take their own time, and virtual time waits for them. */
+const settle = Effect.promise(async () => {
+  for (let [begun, isIdle] = [-1, false]; !isIdle || begun !== busy.begun;) {
+    begun = busy.begun
+    isIdle = busy.with === 0
+    await turns(20)
+  }
+})
+
+/** Lets seconds pass. */
+const pass = Effect.fnUntraced(function* (seconds: number, step = 1) {
+  for (let passed = 0; passed < seconds; passed += step) {
+    yield* settle
+    yield* TestClock.adjust(step * 1_000)
+  }
+  yield* settle
+})
+
+const start = Effect.gen(function* () {
+  yield* TestClock.setTime(day0)
+  const pair = new Pair()
+  yield* pair.startCell
+  return pair
+})
+
+const served = "lane of cluster-b"
+
+/** Waits until something holds, for so many seconds at most. */
+const within = Effect.fnUntraced(function* (seconds: number, holds: () => boolean) {
+  for (let passed = 0; passed < seconds && !holds(); passed++) yield* pass(1)
+  expect(holds()).toBe(true)
+})
+
+/** Waits for the member's tunnel. */
+const live = (pair: Pair, answer = served) => within(45, () => pair.ask() === answer)
+
+describe("a member that dials out", () => {
+  it.effect("joins by its token, which is spent, and comes back with what it has kept", function* () {
+    const pair = yield* start
+    const token = pair.token()
+    expect(pair.ask()).toMatch(/Cluster "?cluster-b"? has not dialled since/u)
+    yield* pair.startOutpost(token, pair.member)
+    yield* live(pair)
+    expect(pair.cell?.until(b)).toBeLessThanOrEqual(day0 + 25 * hour)
+    expect(Object.keys(pair.data(pair.primary, secretName))).toEqual(["keys"])
+    yield* pair.endOutpost
+    yield* pass(1)
+    expect(pair.ask()).toContain("its outpost ended")
+    yield* pair.startOutpost(token, pair.member)
+    yield* live(pair)
+  })
+
+  it.effect("cannot join with a token that another has used, nor with a wrong one", function* () {
+    const pair = yield* start
+    const token = pair.token()
+    yield* pair.startOutpost(token, pair.member)
+    yield* live(pair)
+    const thief = new MemoryKubeApi("thief")
+    yield* pair.startOutpost(token, thief)
+    yield* pair.startOutpost(token.replace(/a$/u, "b"), new MemoryKubeApi("guesser"))
+    yield* within(60, () => pair.net.refused === 2)
+    expect(pair.data(thief, outpostSecret)).toEqual({})
+    expect([pair.ask(), pair.net.dials]).toEqual([served, 1])
+  })
+
+  it.effect("cannot join with a token that has ended", function* () {
+    const pair = yield* start
+    yield* pair.startOutpost(pair.token("a", day0), pair.member)
+    yield* within(60, () => pair.net.refused === 2)
+    expect(pair.net.dials).toBe(0)
+  })
+
+  it.effect("renews its certificate again and again, and is served without a gap", function* () {
+    const pair = yield* start
+    yield* pair.startOutpost(pair.token(), pair.member)
+    yield* live(pair)
+    for (const renewal of [1, 2, 3]) {
+      const before = [pair.data(pair.primary, secretName)["keys"], pair.data(pair.member, outpostSecret)["tls.key"]]
+      yield* pass(14 * 3_600, 600)
+      const after = () => [
+        pair.data(pair.primary, secretName)["keys"],
+        pair.data(pair.member, outpostSecret)["tls.key"]
+      ]
+      const isRenewed = () => pair.net.dials > renewal && after().every((text, at) => text !== before[at])
+      for (let minutes = 0; minutes < 150 && !isRenewed(); minutes++) {
+        yield* pass(60, 60)
+        expect(pair.ask()).toBe(served)
+      }
+      expect(isRenewed()).toBe(true)
+    }
+  })
+
+  it.effect("is out at once when it has left, and comes back when the fleet has it again", function* () {
+    const pair = yield* start
+    yield* pair.startOutpost(pair.token(), pair.member)
+    yield* live(pair)
+    pair.configure(false)
+    expect(pair.ask()).toContain("has not dialled since")
+    yield* pass(40)
+    pair.configure(true)
+    yield* live(pair)
+    pair.primary.erase(secrets, secretName, namespace)
+    yield* pass(1)
+    expect(pair.ask()).toContain("has not dialled since")
+    yield* pass(60)
+    expect(pair.ask()).toContain("does not admit this key")
+  })
+
+  it.effect("is shut out by another token once that was used, not before", function* () {
+    const pair = yield* start
+    yield* pair.startOutpost(pair.token(), pair.member)
+    yield* live(pair)
+    const other = pair.token("c")
+    yield* pass(10)
+    expect(pair.ask()).toBe(served)
+    yield* pair.startOutpost(other, new MemoryKubeApi("other"))
+    yield* live(pair, "lane of other")
+    yield* pair.endOutpost
+  })
+
+  it.effect("has another tunnel within 20 s when the path swallows everything", function* () {
+    const pair = yield* start
+    yield* pair.startOutpost(pair.token(), pair.member)
+    yield* pass(70)
+    pair.net.carries = false
+    yield* pass(5)
+    pair.net.carries = true
+    yield* pass(1)
+    expect(pair.ask()).toBe(served)
+    pair.net.carries = false
+    yield* pass(46)
+    expect(pair.ask()).toContain("Nothing has come from cluster")
+    pair.net.carries = true
+    yield* pass(35)
+    expect(pair.ask()).toBe(served)
+  })
+
+  it.effect("finds its primary again after it was away, and after another took its place", function* () {
+    const pair = yield* start
+    yield* pair.startOutpost(pair.token(), pair.member)
+    yield* live(pair)
+    pair.net.isReachable = false
+    yield* pair.endCell
+    yield* pass(3_600, 10)
+    pair.net.isReachable = true
+    yield* pair.startCell
+    yield* live(pair)
+  })
+})
