@@ -70,8 +70,11 @@ export interface OutpostMemory {
   /** In the order in which they were dialled. */
   readonly tunnels: ReadonlyArray<OutpostTunnel>
   readonly lastId: number
-  /** No dial may begin before that time. `failures`: failed dials and lost tunnels in a row. */
-  readonly retry: { readonly failures: number; readonly notBefore: number }
+  /**
+   * No dial may begin before that time. `failures`: failed dials and lost tunnels in a row. `isRefused`: the last one
+   * was refused by the cell, or by what stands before it.
+   */
+  readonly retry: { readonly failures: number; readonly notBefore: number; readonly isRefused: boolean }
   /** Id of the identity at the last plan; `undefined` if there was none. */
   readonly identity: string | undefined
   /** The last question for another certificate; `undefined` before the first. */
@@ -90,7 +93,8 @@ const pauseAfter = (failures: number, share: number): number =>
 /** The pause of a process that has just started, and of a new identity: many members may begin at once. */
 const firstRetry = ({ elapsed, share }: OutpostMoment): OutpostMemory["retry"] => ({
   failures: 1,
-  notBefore: elapsed + pauseAfter(0, share)
+  notBefore: elapsed + pauseAfter(0, share),
+  isRefused: false
 })
 
 /** The memory of an outpost that starts. */
@@ -136,7 +140,11 @@ const afterFailure = (
 ): OutpostMemory => {
   const { failures } = memory.retry
   const pause = pauseAfter(isRefusal ? Infinity : failures, share)
-  return { ...memory, problem: why, retry: { failures: failures + 1, notBefore: elapsed + pause } }
+  return {
+    ...memory,
+    problem: why,
+    retry: { failures: failures + 1, notBefore: elapsed + pause, isRefused: isRefusal }
+  }
 }
 
 const without = (memory: OutpostMemory, id: number): OutpostMemory => ({
@@ -307,14 +315,24 @@ const tend = (before: OutpostMemory, { elapsed }: OutpostMoment): Step => {
   return { memory: { ...before, tunnels }, actions }
 }
 
+/**
+ * The tunnel on which another certificate is asked for: that of the newest identity, or one before it if the cell
+ * refuses the newest; `undefined` if there is none.
+ */
+const renewedOn = (memory: OutpostMemory, elapsed: number): OutpostTunnel | undefined => {
+  const good = goodTunnel(memory, elapsed)
+  if (good !== undefined || !memory.retry.isRefused) return good
+  return memory.tunnels.findLast((tunnel) => tunnel.state === "Live" && suspectAt(tunnel) > elapsed)
+}
+
 /** When another certificate is asked for on this tunnel. */
 const renewAt = (
   { place, renewal }: OutpostMemory,
-  { life }: OutpostIdentity,
+  { id, life }: OutpostIdentity,
   tunnel: OutpostTunnel,
   { elapsed, now }: OutpostMoment
 ): number => {
-  const due = elapsed + renewalAt(life, place) - now
+  const due = tunnel.identity === id ? elapsed + renewalAt(life, place) - now : elapsed
   return renewal?.tunnel === tunnel.id ? Math.max(due, renewal.at + renewAgainAfter) : due
 }
 
@@ -324,12 +342,12 @@ const renew = (
   moment: OutpostMoment
 ): Step & { readonly at: number } => {
   const { elapsed } = moment
-  const good = goodTunnel(before, elapsed)
-  if (identity === undefined || good === undefined) return { memory: before, actions: [], at: Infinity }
-  const at = renewAt(before, identity, good, moment)
+  const tunnel = renewedOn(before, elapsed)
+  if (identity === undefined || tunnel === undefined) return { memory: before, actions: [], at: Infinity }
+  const at = renewAt(before, identity, tunnel, moment)
   if (at > elapsed) return { memory: before, actions: [], at }
-  const memory = { ...before, renewal: { tunnel: good.id, at: elapsed } }
-  return { memory, actions: [{ _tag: "Renew", id: good.id }], at: renewAt(memory, identity, good, moment) }
+  const memory = { ...before, renewal: { tunnel: tunnel.id, at: elapsed } }
+  return { memory, actions: [{ _tag: "Renew", id: tunnel.id }], at: renewAt(memory, identity, tunnel, moment) }
 }
 
 const dial = (

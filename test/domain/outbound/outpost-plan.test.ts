@@ -239,6 +239,16 @@ describe("a certificate", () => {
     expect(outpost.until(122)).toEqual(["116.5 Dial 4"])
   })
 
+  it("that the cell refuses is asked for again on the tunnel that it was to replace", () => {
+    const outpost = live()
+    outpost.identity = identityOf("two", 48)
+    expect(outpost.until(103, [1])).toEqual(["102.5 Dial 2"])
+    outpost.event({ _tag: "DialFailed", id: 2, reason: "Refused", message: "not admitted" })
+    expect(outpost.until(104, [1])).toEqual(["103 Renew 1"])
+    outpost.identity = identityOf("three", 72)
+    expect(outpost.until(107, [1])).toEqual(["106.5 Dial 3"])
+  })
+
   it("that ends, or is taken away, ends its tunnels", () => {
     const outpost = live()
     const ended = outpost.until(hour + 1, [1]).filter((action) => !action.includes("Renew"))
