@@ -78,7 +78,8 @@ export class RedemptionRefused extends Data.TaggedError("RedemptionRefused")<{ r
 export class CellNotServed extends Data.TaggedError("CellNotServed")<{ readonly message: string }> {}
 
 export interface CellOptions {
-  readonly host: string
+  /** Addresses to listen on; each after the first is used if this machine does not have the one before. */
+  readonly hosts: ReadonlyArray<string>
   /** Port of the tunnels; 0 for any that is free. */
   readonly port: number
   /** Port of redemptions, the only one before certificates; 0 for any that is free. */

@@ -75,7 +75,8 @@ export const startCell = async (bounds: Partial<ListenerBounds> = {}): Promise<T
   const { bootstrapPort, port } = await Effect.runPromise(
     makeTunnelListener(readMemberCertificate, { ...defaultBounds, atOnce: 100, perSecond: 1_000, ...bounds })
       .listen({
-        host: "127.0.0.1",
+        // No machine has the first one (RFC 5737), so that the next is used.
+        hosts: ["192.0.2.1", "127.0.0.1"],
         port: 0,
         bootstrapPort: 0,
         identity: () => state.identity,

@@ -43,7 +43,7 @@ export const makeTunnelListener = (
   bounds: ListenerBounds = defaultBounds
 ): TunnelListener["Service"] => ({
   listen: Effect.fnUntraced(function* (options) {
-    const { accepted, bootstrapPort, host, identity, port, redeem, refusal } = options
+    const { accepted, bootstrapPort, hosts, identity, port, redeem, refusal } = options
     const tunnels = new Set<Http2CellTunnel>()
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
@@ -64,9 +64,9 @@ export const makeTunnelListener = (
       accepted(tunnel)
     })
     const hasProved = ({ authorized }: TLSSocket): boolean => authorized
-    const tunnelPort = yield* listenGuarded(secure, { host, port, identity, bounds, hasProved })
+    const tunnelPort = yield* listenGuarded(secure, { hosts, port, identity, bounds, hasProved })
     const redemptions = yield* redemptionServer(redeem, bounds)
-    const strangers = { host, port: bootstrapPort, identity, bounds, hasProved: () => false }
+    const strangers = { hosts, port: bootstrapPort, identity, bounds, hasProved: () => false }
     return { port: tunnelPort, bootstrapPort: yield* listenGuarded(redemptions, strangers) }
   })
 })

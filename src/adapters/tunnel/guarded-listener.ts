@@ -40,7 +40,7 @@ const showing = (secure: SecureServer, identity: () => TunnelIdentity): (() => v
 }
 
 interface Guarded {
-  readonly host: string
+  readonly hosts: ReadonlyArray<string>
   readonly port: number
   readonly identity: () => TunnelIdentity
   readonly bounds: ListenerBounds
@@ -58,7 +58,7 @@ interface Unproved {
 
 const guard = (
   secure: SecureServer,
-  { bounds, hasProved, identity }: Omit<Guarded, "host" | "port">
+  { bounds, hasProved, identity }: Omit<Guarded, "hosts" | "port">
 ): { readonly server: Server; readonly end: () => void } => {
   const places = new DialPlaces(bounds)
   const unproved = new Map<string, Unproved>()
@@ -97,18 +97,25 @@ const guard = (
 /** Listens as long as the scope lives, and gives the port. Connections that have proved themselves go on after it. */
 export const listenGuarded = (
   secure: SecureServer,
-  { host, port, ...guarded }: Guarded
+  { hosts, port, ...guarded }: Guarded
 ): Effect.Effect<number, CellNotServed, Scope.Scope> => {
   const { end, server } = guard(secure, guarded)
   const listening = Effect.callback<number, CellNotServed>((resume) => {
-    server.once("error", ({ message }) => {
+    const [first, ...others] = hosts
+    // Also later: a server goes on without a connection that it could not accept.
+    server.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+      const next = code === "EAFNOSUPPORT" || code === "EADDRNOTAVAIL" ? others.shift() : undefined
+      if (next !== undefined) return void server.listen(port, next)
       const cure = "take another port, or end the program that has it"
-      resume(Effect.fail(new CellNotServed({ message: `port ${port} cannot be listened on (${message}): ${cure}` })))
+      return resume(
+        Effect.fail(new CellNotServed({ message: `port ${port} cannot be listened on (${message}): ${cure}` }))
+      )
     })
-    server.listen(port, host, () => {
+    server.once("listening", () => {
       const address = server.address()
       resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : port))
     })
+    server.listen(port, first)
   })
   return Effect.acquireRelease(listening, () => Effect.sync(end))
 }

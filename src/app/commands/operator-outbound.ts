@@ -21,7 +21,7 @@ import { runOutpost } from "../outbound/outpost.ts"
 
 /** The cell; `undefined` if this operator takes no tunnels. */
 export const outboundServer = (
-  { host, namespace, values }: Settings,
+  { fallback, host, namespace, values }: Settings,
   configuration: ConfigurationSource | undefined,
   access: AccessByLanes
 ): ReplicaOptions["serveOutbound"] => {
@@ -32,7 +32,12 @@ export const outboundServer = (
       {
         api,
         namespace,
-        settings: { host, port, bootstrapPort, certificateHours },
+        settings: {
+          hosts: [host, ...(fallback === undefined ? [] : [fallback.host])],
+          port,
+          bootstrapPort,
+          certificateHours
+        },
         isConfigured: (name) =>
           configuration.known().members.some((member) => member.name === name && isOutbound(member)),
         listen: (changed) => configuration.listen(changed)

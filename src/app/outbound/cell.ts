@@ -49,7 +49,8 @@ import { ensureTunnelAuthority } from "./authority.ts"
 import { shutOutFormerKeys, type MembersOptions, redeemToken, refusalOf, renewCertificate } from "./members.ts"
 
 export interface CellSettings {
-  readonly host: string
+  /** As in the port for tunnels. */
+  readonly hosts: ReadonlyArray<string>
   readonly port: number
   readonly bootstrapPort: number
   readonly certificateHours: number

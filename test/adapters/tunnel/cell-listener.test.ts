@@ -161,7 +161,7 @@ describe("a cell", () => {
 
   it("says when it cannot listen", async () => {
     const port = Number(cell.address.split(":")[1])
-    const options = { ...cell, host: "127.0.0.1", identity: () => cell.identity, accepted: () => undefined }
+    const options = { ...cell, hosts: ["127.0.0.1"], identity: () => cell.identity, accepted: () => undefined }
     const scope = Effect.runSync(Scope.make())
     const listening = makeTunnelListener(readMemberCertificate).listen({ ...options, port: 0, bootstrapPort: port })
     const error = await Effect.runPromise(Effect.flip(listening).pipe(Scope.provide(scope)))

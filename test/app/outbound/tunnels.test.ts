@@ -56,7 +56,7 @@ class Pair {
   /** Starts the primary's side. */
   readonly startCell = Effect.gen({ self: this }, function* () {
     const scope = yield* Scope.make()
-    const settings = { host: "::", port: 8443, bootstrapPort: 8444, certificateHours: 24 }
+    const settings = { hosts: ["::"], port: 8443, bootstrapPort: 8444, certificateHours: 24 }
     this.cell = yield* startCell({
       api: this.primary,
       namespace,
