@@ -1,7 +1,7 @@
 /**
- * The rights for tunnels. A primary keeps its authority, the hashes of tokens and the keys of members in Secrets; a
- * member keeps its certificate, and acts as the account that a primary has in other members, never with the operator's
- * rights.
+ * The rights for tunnels, beside that of making Secrets. A primary keeps its authority, the hashes of tokens and the
+ * keys of members in Secrets; a member keeps its certificate, and acts as the account that a primary has in other
+ * members, never with the operator's rights.
  */
 
 import type { RightCard } from "../catalogue/right.ts"
@@ -10,21 +10,21 @@ import { outboundSettings } from "./settings.ts"
 export const outboundRights: RightCard = {
   operator: [
     {
-      // Tokens are named after their ids.
+      // Members that `braid join` adds are not among the chart's values, so no name can be given.
       scope: "operator-namespace",
       group: "",
       resource: "secrets",
-      verbs: ["get", "create", "patch", "delete"],
+      verbs: ["get", "patch"],
       when: ["primary"],
       whileOn: outboundSettings.takesTunnels,
       without: "no member that dials out can join"
     },
     {
-      // The right to create cannot be limited to a name.
       scope: "operator-namespace",
       group: "",
       resource: "secrets",
-      verbs: ["get", "create", "patch"],
+      name: "mirrord-outbound-identity",
+      verbs: ["get", "patch"],
       whileOn: outboundSettings.dialsOut,
       without: "the certificate for the tunnel is lost with the process, and the token works once"
     },

@@ -270,8 +270,7 @@ describe("requests on a lane", () => {
 
   it("broken off by the API server are broken off for the primary, not ended", async () => {
     answer = (_request, response) => {
-      response.writeHead(200).write("half")
-      setImmediate(() => response.destroy())
+      response.writeHead(200).write("half", () => void response.destroy())
     }
     const request = send({})
     request.end()
