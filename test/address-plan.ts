@@ -8,6 +8,7 @@ const networks = {
   "playground, primary-default": [24, 2],
   "playground, outbound": [240, 3],
   "playground, kubernetes, outbound": [243, 6],
+  "real client, outbound": [249, 3],
   "playground, branches": [46, 4],
   "playground, queues": [106, 3],
   "real client, agents of earlier releases": [28, 4],

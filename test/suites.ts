@@ -210,6 +210,7 @@ export const suites = {
   "real/further-commands": { needs: client, finds: "a further command of the client fails" },
   "real/label-targets": { needs: client, finds: "label targets fail for the client" },
   "real/management": { needs: client, finds: "a primary that only manages does not serve the client" },
+  "real/outbound": { needs: client, long: true, finds: "the client feels that a cluster dials out" },
   "real/policies": { needs: client, finds: "the client gets round a policy, or no sentence" },
   "real/recorded-client": { needs: client, finds: "what `npm test` asks as the client is not what the client asks" },
   "real/splits": {

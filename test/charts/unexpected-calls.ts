@@ -35,9 +35,12 @@ export interface UnexpectedCallsOptions {
   readonly refusesSessions?: boolean
 }
 
+const takesTunnels = (clusters: AnyPlayground["clusters"]): boolean =>
+  clusters.some(({ description }) => description.dialsOut)
+
 /** Tables of `calls/` by user, of those who call a cluster's API server for operators. */
 const tablesOf = (
-  { primary }: AnyPlayground,
+  { clusters, primary }: AnyPlayground,
   running: AnyRunningCluster,
   options: UnexpectedCallsOptions
 ): Readonly<Record<string, ReadonlyArray<string>>> => {
@@ -61,6 +64,12 @@ const tablesOf = (
   const configurations = splitsQueues ? ["primary-with-queues-at-a-member"] : []
   const ephemeral = running.description.hasWorkload && hasEphemeralAgents ? ["operator-with-ephemeral-agents"] : []
   const agentTls = running.description.hasWorkload && hasAgentTls ? ["operator-with-agent-tls"] : []
+  const hasTunnels = running.description.dialsOut || (running.description.isPrimary && takesTunnels(clusters))
+  // A member that dials out makes the primary's requests itself.
+  const tunnels = [
+    ...(hasTunnels ? ["operator-with-tunnels"] : []),
+    ...(running.description.dialsOut ? ["primary-at-a-member", ...orders, ...configurations] : [])
+  ]
   // Everybody may review what he may do; who may not read the operator's object asks its discovery instead.
   const doctor = runsDoctor ? ["doctor"] : []
   return {
@@ -71,6 +80,7 @@ const tablesOf = (
       ...queues,
       ...(roles.length === 2 ? ["primary-with-workloads"] : []),
       ...agentTls,
+      ...tunnels,
       ...ephemeral,
       ...doctor
     ],
