@@ -147,7 +147,7 @@ const renew = Effect.fnUntraced(function* (
   { id, request }: Extract<OutpostMessage, { readonly _tag: "Renew" }>
 ): Effect.fn.Return<void> {
   const { member } = tunnel
-  const renewed = yield* Effect.result(renewCertificate(state.members, member.name, request))
+  const renewed = yield* Effect.result(renewCertificate(state.members, member, request))
   const open = state.tunnels.get(tunnel.id)
   if (Result.isFailure(renewed)) {
     open?.send(writeLine({ _tag: "Refused", id, why: renewed.failure }))

@@ -115,7 +115,7 @@ const redeem = Effect.fnUntraced(function* (members: MembersOptions, { requestPe
   }))
   // One write spends the token and admits the key; another redemption of the same token comes too late for it.
   const patch = { metadata: { resourceVersion }, data: { ...spentTokenData, ...admittedKeysData([keyId]) } }
-  yield* Effect.mapError(write(members, token.name, patch), ({ detail }) =>
+  yield* Effect.mapError(members.inTurn(token.name, write(members, token.name, patch)), ({ detail }) =>
     refusedRedemption(`the token of cluster ${token.name} could not be spent: ${detail}`)
   )
   return { name: token.name, redeemed: { certificatePem, authoritiesPem: members.authority.certificatePem } }
@@ -133,37 +133,44 @@ export const redeemToken = (
     Effect.mapError(({ answer }) => new RedemptionRefused({ message: answer }))
   )
 
-/** Changes the keys of a member, after the change before is seen. */
+/** Changes the keys of a member, after the change before is seen. The failure is a clause. */
 const changeKeys = (
   members: MembersOptions,
   name: ClusterName,
-  change: (keys: ReadonlyArray<string>) => ReadonlyArray<string>
-): Effect.Effect<void, KubeError> =>
+  change: (keys: ReadonlyArray<string>) => Result.Result<ReadonlyArray<string>, string>
+): Effect.Effect<void, string> =>
   members.inTurn(
     name,
     Effect.suspend(() => {
       const keys = readAdmittedKeys(dataOf(members.cache.get(secretNameOf(name), members.namespace)))
       const next = change(keys)
-      return next === keys ? Effect.void : write(members, name, { data: admittedKeysData(next) })
+      if (Result.isFailure(next)) return Effect.fail(next.failure)
+      if (next.success === keys) return Effect.void
+      return Effect.mapError(write(members, name, { data: admittedKeysData(next.success) }), ({ detail }) => detail)
     })
   )
 
-/** Gives a member another certificate, for the key of this request. Its present key stays until another is used. */
+/**
+ * Gives a member another certificate, for the key of this request. Its present key stays until another is used. One
+ * that was shut out while the request was under way gets none, or a stolen key would outlive the token that is to end
+ * it. The failure is a clause.
+ */
 export const renewCertificate = Effect.fnUntraced(function* (
   members: MembersOptions,
-  name: ClusterName,
+  { keyId: present, name }: Pick<MemberCertificate, "keyId" | "name">,
   requestPem: string
 ): Effect.fn.Return<Redeemed & { readonly keyId: string }, string> {
   const { certificatePem, keyId } = yield* sign(members, name, requestPem)
-  const admitted = changeKeys(members, name, (keys) => withNextKey(keys, keyId))
-  yield* Effect.mapError(admitted, ({ detail }) => `the key is not kept: ${detail}`)
+  yield* changeKeys(members, name, (keys) =>
+    keys.includes(present)
+      ? Result.succeed(withNextKey(keys, keyId))
+      : Result.fail("the primary admits the key of this tunnel no more")
+  ).pipe(Effect.mapError((problem) => `the key is not kept: ${problem}`))
   return { certificatePem, authoritiesPem: members.authority.certificatePem, keyId }
 })
 
 /** Shuts out the keys before that of a tunnel that stands. */
 export const shutOutFormerKeys = (members: MembersOptions, { keyId, name }: MemberCertificate): Effect.Effect<void> =>
-  changeKeys(members, name, (keys) => sinceKey(keys, keyId)).pipe(
-    Effect.catch(({ detail }) =>
-      logWarning("the former key of a member is still admitted", { cluster: name, problem: detail })
-    )
+  changeKeys(members, name, (keys) => Result.succeed(sinceKey(keys, keyId))).pipe(
+    Effect.catch((problem) => logWarning("the former key of a member is still admitted", { cluster: name, problem }))
   )

@@ -1,0 +1,47 @@
+/** The keys of members in their Secrets, where changes meet. */
+
+import { Effect, Redacted, Result } from "effect"
+import { describe, expect } from "vitest"
+import { makeOutpostRequest, makeTunnelAuthority } from "../../../src/adapters/x509/tunnel-certificates.ts"
+import { makeInTurn } from "../../../src/app/kernel/keyed-mutex.ts"
+import { makeReflector } from "../../../src/app/kernel/reflector.ts"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { redeemToken, renewCertificate } from "../../../src/app/outbound/members.ts"
+import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
+import { admittedKeysData, readAdmittedKeys } from "../../../src/domain/outbound/admitted-keys.ts"
+import { storedTokenData, tokenText } from "../../../src/domain/outbound/bootstrap-token.ts"
+import { secrets } from "../../../src/domain/resources/core-kinds.ts"
+import { readResource } from "../../../src/domain/resources/resource-descriptor.ts"
+import { it } from "../../support/effect-it.ts"
+import { operatorNamespace as namespace } from "../../support/fleet.ts"
+import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
+import { tunnelLife } from "../../support/tunnels.ts"
+
+const name = clusterName("cluster-b")
+const secretName = credentialsSecretName(name, sha256Hex)
+const token = { name, id: "a".repeat(10), secret: "a".repeat(43) }
+
+describe("the keys of a member", () => {
+  it.effect("are not joined by one for a key that a token has shut out meanwhile", function* () {
+    const api = new MemoryKubeApi("primary")
+    const present = "1".repeat(64)
+    const stored = storedTokenData({ ...token, hash: sha256Hex(token.secret), until: 1e12, by: "root" })
+    api.write(secrets, secretName, { data: { ...admittedKeysData([present]), ...stored } }, namespace)
+    const cache = yield* makeReflector(api, secrets, () => {}, { namespace })
+    yield* cache.awaitSynced
+    const authority = yield* Effect.promise(() => makeTunnelAuthority(tunnelLife))
+    const inTurn = makeInTurn()
+    const members = { api, namespace, authority, certificateHours: 24, isConfigured: () => true, cache, inTurn }
+    const { requestPem } = yield* Effect.promise(() => makeOutpostRequest())
+    const renew = Effect.result(renewCertificate(members, { name, keyId: present }, requestPem))
+    const keys = () =>
+      readAdmittedKeys(Result.getOrThrow(readResource(secrets, api.peek(secrets, secretName, namespace))).data)
+    expect((yield* renew)._tag).toBe("Success")
+    expect(keys()).toEqual([expect.any(String), present])
+    yield* redeemToken(members, { requestPem, token: Redacted.make(tokenText(token)), from: "10.0.0.1" })
+    const since = keys()
+    expect(since).toHaveLength(1)
+    expect(Result.getOrThrow(Result.flip(yield* renew))).toContain("admits the key of this tunnel no more")
+    expect(keys()).toEqual(since)
+  })
+})
