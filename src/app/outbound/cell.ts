@@ -87,6 +87,8 @@ interface State {
   /** Something happened that may need another look. */
   readonly news: Queue.Queue<void>
   readonly run: (work: Effect.Effect<void>) => unknown
+  /** Members for which a certificate is being made. */
+  readonly renewing: Set<ClusterName>
   known: CellTunnels
 }
 
@@ -133,8 +135,11 @@ const carryOut = (state: State, { actions, tunnels }: CellStep): void => {
 const greet = (state: State, tunnel: TunnelRef): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { member } = tunnel
-    carryOut(state, afterHello(state.known, tunnel, momentOf(state)))
-    if (currentOf(state.known, member.name)?.id !== tunnel.id) return Effect.void
+    const step = afterHello(state.known, tunnel, momentOf(state))
+    carryOut(state, step)
+    // A second hello says nothing new.
+    const isWelcome = step.actions.some(({ _tag }) => _tag === "Welcome")
+    if (!isWelcome) return Effect.void
     return Effect.andThen(
       logInfo("tunnel of a member is live", { cluster: member.name, tunnel: tunnel.id }),
       shutOutFormerKeys(state.members, member)
@@ -162,6 +167,28 @@ const renew = Effect.fnUntraced(function* (
   yield* logInfo("certificate of a member renewed", { cluster: member.name, tunnel: tunnel.id })
 })
 
+/** A member has one certificate made at a time, however often it asks: each costs a signature and a write. */
+const startRenewal = (
+  state: State,
+  tunnel: TunnelRef,
+  asked: Extract<OutpostMessage, { readonly _tag: "Renew" }>
+): void => {
+  const { renewing, run, tunnels } = state
+  const { name } = tunnel.member
+  if (renewing.has(name)) {
+    const why = `a certificate for cluster ${name} is being made already; ask again when it has come`
+    return tunnels.get(tunnel.id)?.send(writeLine({ _tag: "Refused", id: asked.id, why }))
+  }
+  renewing.add(name)
+  run(
+    Effect.ensuring(
+      renew(state, tunnel, asked),
+      Effect.sync(() => renewing.delete(name))
+    )
+  )
+  return undefined
+}
+
 const take = (state: State, tunnel: TunnelRef, line: string): void => {
   const open = state.tunnels.get(tunnel.id)
   const read = readOutpostLine(line)
@@ -175,7 +202,7 @@ const take = (state: State, tunnel: TunnelRef, line: string): void => {
     case "Beat":
       return open?.send(writeLine({ _tag: "Answer", number: message.number }))
     case "Renew":
-      return void state.run(renew(state, tunnel, message))
+      return startRenewal(state, tunnel, message)
   }
 }
 
@@ -254,6 +281,7 @@ export const startCell = Effect.fnUntraced(function* (
     tunnels: new Map(),
     news: yield* Queue.sliding<void>(1),
     run: yield* FiberSet.makeRuntime<never, void, never>(),
+    renewing: new Set(),
     known: newCell(clock.currentTimeMillisUnsafe())
   }
   changed = () => dropRefused(state)

@@ -3,14 +3,16 @@
 import { Effect, Exit, Redacted, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect, vi } from "vitest"
+import { makeOutpostRequest } from "../../../src/adapters/x509/tunnel-certificates.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { readTunnelAuthority } from "../../../src/app/outbound/authority.ts"
 import { type Cell, startCell } from "../../../src/app/outbound/cell.ts"
-import { outpostSecret } from "../../../src/app/outbound/outpost-identity.ts"
+import { outpostSecret, readIdentity } from "../../../src/app/outbound/outpost-identity.ts"
 import { runOutpost } from "../../../src/app/outbound/outpost.ts"
 import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
 import { credentialsLabel } from "../../../src/domain/fleet/credentials/cluster-auth.ts"
 import { storedTokenData, tokenText } from "../../../src/domain/outbound/bootstrap-token.ts"
+import { writeLine } from "../../../src/domain/outbound/control-message.ts"
 import { secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { TunnelDialler, TunnelListener } from "../../../src/ports/tunnel.ts"
 import { it } from "../../support/effect-it.ts"
@@ -210,6 +212,26 @@ describe("a member that dials out", () => {
       }
       expect(isRenewed()).toBe(true)
     }
+  })
+
+  it.effect("has one certificate made at a time, however often it asks and greets", function* () {
+    const pair = yield* start
+    yield* pair.startOutpost(pair.token(), pair.member)
+    yield* live(pair)
+    const identity = yield* readIdentity({ api: pair.member, namespace })
+    const { requestPem: request } = yield* Effect.promise(() => makeOutpostRequest())
+    yield* settle
+    if (identity === undefined) throw new Error("there is no identity")
+    const tunnel = yield* pair.net.dialler("10.0.0.3").dial({ address: "cell:8443", identity, serve: () => {} })
+    const answers = new Array<string>()
+    tunnel.listen((line) => answers.push(String(/"type":"(\w+)"/u.exec(line)?.[1])))
+    const hello = { _tag: "Hello", protocol: 1, version: "test", capabilities: [], clock: 0 } as const
+    for (const id of ["1", "2", "3", "4"]) {
+      tunnel.send(writeLine(hello))
+      tunnel.send(writeLine({ _tag: "Renew", id, request }))
+    }
+    yield* settle
+    expect(answers.toSorted()).toEqual(["certificate", "refused", "refused", "refused", "welcome"])
   })
 
   it.effect("is out at once when it has left, and comes back when the fleet has it again", function* () {
