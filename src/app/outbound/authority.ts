@@ -4,7 +4,7 @@
  */
 
 import { Clock, Effect, Redacted, Result } from "effect"
-import { type KeptCertificate, makeTunnelAuthority, pinOf } from "../../adapters/x509/tunnel-certificates.ts"
+import { isPair, type KeptCertificate, makeTunnelAuthority, pinOf } from "../../adapters/x509/tunnel-certificates.ts"
 import { decodeBase64Text, encodeBase64Text } from "../../domain/fleet/credentials/base64.ts"
 import { authorityLife } from "../../domain/outbound/certificate-plan.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
@@ -22,12 +22,8 @@ export interface TunnelAuthority extends KeptCertificate {
 const readPair = (secret: KubeObject): TunnelAuthority | undefined => {
   const data = Result.getOrUndefined(readResource(secrets, secret))?.data
   const text = (key: string): string => Result.getOrElse(decodeBase64Text(data?.[key] ?? ""), () => "")
-  const [certificatePem, keyPem] = [text("tls.crt"), text("tls.key")]
-  try {
-    return keyPem === "" ? undefined : { certificatePem, keyPem: Redacted.make(keyPem), pin: pinOf(certificatePem) }
-  } catch {
-    return undefined
-  }
+  const [certificatePem, keyPem] = [text("tls.crt"), Redacted.make(text("tls.key"))]
+  return isPair(certificatePem, keyPem) ? { certificatePem, keyPem, pin: pinOf(certificatePem) } : undefined
 }
 
 const create = Effect.fnUntraced(function* (api: KubeApi, namespace: string): Effect.fn.Return<KubeObject, KubeError> {
@@ -57,8 +53,8 @@ export const readTunnelAuthority = (api: KubeApi, namespace: string): Effect.Eff
             operation: `read Secret ${tunnelAuthoritySecret}`,
             reason: "Invalid",
             detail:
-              "it holds no certificate and key; delete it, and the operator makes another, for which each member " +
-              "needs braid join --renew"
+              "it holds no certificate with its key; delete it, and the operator makes another, for which each " +
+              "member needs braid join --renew"
           })
         )
       : Effect.succeed(pair)

@@ -10,7 +10,7 @@ import { Effect, Schedule, type Scope } from "effect"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import type { ClusterAccess } from "../../ports/cluster-connector.ts"
 import type { ConnectOutbound } from "../../ports/outbound-connector.ts"
-import type { TunnelListener } from "../../ports/tunnel.ts"
+import { CellNotServed, type TunnelListener } from "../../ports/tunnel.ts"
 import { logWarning } from "../kernel/log.ts"
 import { type Cell, type CellOptions, startCell } from "./cell.ts"
 
@@ -34,6 +34,8 @@ export const serveOutboundMembers = Effect.fnUntraced(function* (
     return Effect.never
   })
   yield* Effect.scoped(serving).pipe(
+    // An authority of another kind than this program makes cannot sign.
+    Effect.catchDefect((defect) => Effect.fail(new CellNotServed({ message: String(defect) }))),
     Effect.tapError((error) => {
       problem = error.message
       return logWarning("cell does not take tunnels yet", { problem })
