@@ -67,6 +67,10 @@ export class MemoryTunnels {
   isReachable = true
   /** Whether tunnels that stand carry anything. A tunnel that carries nothing does not end by itself. */
   carries = true
+  /** Lines that were sent and not carried so far. */
+  lost = 0
+  /** How long a dial takes, ms. */
+  dialTime = 0
   /** Dials so far. */
   dials = 0
   /** Redemptions of tokens that were refused so far. */
@@ -96,35 +100,43 @@ export class MemoryTunnels {
     )
     return {
       dial: ({ identity, serve }) =>
-        Effect.acquireRelease(
-          Effect.flatMap(reached, (cell) => {
-            this.dials++
-            const refuse = (message: string) => Effect.fail(new DialFailed({ reason: "Refused", message }))
-            const member = Result.getOrThrow(readMemberCertificate(identity.certificatePem))
-            if (foreign(identity.certificatePem, cell.identity().authoritiesPem)) return refuse("another authority")
-            const why = cell.refusal(member)
-            if (why !== undefined) return refuse(why)
-            const [near, far] = [new Side(() => this.carries), new Side(() => this.carries)]
-            near.other = far
-            far.other = near
-            this.#accepted.push(far)
-            const openLane = () => {
-              const lane = new PassThrough()
-              serve(lane)
-              return lane
-            }
-            cell.accepted(
-              Object.assign(far, {
-                member,
-                from,
-                openLane,
-                lanes: () => 0,
-                drain: () => near.destroy("drained")
-              }) as CellTunnel
+        Effect.sleep(this.dialTime).pipe(
+          Effect.andThen(
+            Effect.acquireRelease(
+              Effect.flatMap(reached, (cell) => {
+                this.dials++
+                const refuse = (message: string) => Effect.fail(new DialFailed({ reason: "Refused", message }))
+                const member = Result.getOrThrow(readMemberCertificate(identity.certificatePem))
+                if (foreign(identity.certificatePem, cell.identity().authoritiesPem)) return refuse("another authority")
+                const why = cell.refusal(member)
+                if (why !== undefined) return refuse(why)
+                const carries = (): boolean => {
+                  if (!this.carries) this.lost++
+                  return this.carries
+                }
+                const [near, far] = [new Side(carries), new Side(carries)]
+                near.other = far
+                far.other = near
+                this.#accepted.push(far)
+                const openLane = () => {
+                  const lane = new PassThrough()
+                  serve(lane)
+                  return lane
+                }
+                cell.accepted(
+                  Object.assign(far, {
+                    member,
+                    from,
+                    openLane,
+                    lanes: () => 0,
+                    drain: () => near.destroy("drained")
+                  }) as CellTunnel
+                )
+                return Effect.succeed(near)
+              }),
+              (tunnel) => Effect.sync(() => tunnel.destroy("its outpost ended"))
             )
-            return Effect.succeed(near)
-          }),
-          (tunnel) => Effect.sync(() => tunnel.destroy("its outpost ended"))
+          )
         ),
       redeem: ({ pin, requestPem, token }) =>
         Effect.flatMap(reached, (cell) =>

@@ -169,9 +169,10 @@ const startDial = Effect.fnUntraced(function* (state: State, id: number): Effect
   const dialled: Dialled = { scope: yield* Scope.fork(state.scope), tunnel: undefined }
   state.dialled.set(id, dialled)
   const following = follow(state, id, identity, dialled)
+  // A dial that is given up ends with its scope, or its tunnel would stand later, unknown to the plan.
   yield* Effect.forkIn(
     Effect.onExit(following, (exit) => afterFollowing(state, id, dialled, exit)),
-    state.scope
+    dialled.scope
   )
 })
 

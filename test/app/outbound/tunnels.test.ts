@@ -279,6 +279,19 @@ describe("a member that dials out", () => {
     expect(pair.ask()).toBe(served)
   })
 
+  it.effect("gives up a dial that it needs no more, also one that is under way", function* () {
+    const pair = yield* start
+    yield* pair.startOutpost(pair.token(), pair.member)
+    yield* pass(70)
+    pair.net.dialTime = 9_000
+    pair.net.carries = false
+    // The next beat comes through before the dial has ended.
+    yield* within(12, () => pair.net.lost > 0)
+    pair.net.carries = true
+    yield* pass(60)
+    expect([pair.net.dials, pair.ask()]).toEqual([1, served])
+  })
+
   it.effect("finds its primary again after it was away, and after another took its place", function* () {
     const pair = yield* start
     yield* pair.startOutpost(pair.token(), pair.member)
