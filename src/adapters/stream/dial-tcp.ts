@@ -58,9 +58,20 @@ const dialBySocks = (proxy: string, { host, port }: Endpoint, timeout: number): 
     )
   })
 
+/** Whether the URL, and the user and the password in it, can be read. */
+const isReadable = (proxy: string): boolean => {
+  try {
+    const { password, username } = new URL(proxy)
+    decodeURIComponent(`${username} ${password}`)
+    return true
+  } catch {
+    return false
+  }
+}
+
 const throughProxy = (proxy: string, endpoint: Endpoint, timeout: number): Effect.Effect<Duplex, string> =>
   Effect.suspend(() => {
-    if (!URL.canParse(proxy)) return Effect.fail("its URL cannot be read")
+    if (!isReadable(proxy)) return Effect.fail("its URL cannot be read; a % in its password is written as %25")
     return isSocks(proxy) ? dialBySocks(proxy, endpoint, timeout) : dialByConnect(proxy, endpoint)
   }).pipe(Effect.mapError((problem) => `${problem} (through the proxy ${shownProxy(proxy)})`))
 

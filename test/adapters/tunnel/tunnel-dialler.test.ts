@@ -217,7 +217,8 @@ describe("an outpost behind a proxy", () => {
   it.each([
     ["refuses", () => viaHttp("407 Proxy Authentication Required"), /it answers 407 Proxy .+ \(through the proxy 127/],
     ["is not there", async () => "127.0.0.1:1", /ECONNREFUSED.* \(through the proxy 127.0.0.1:1\)/],
-    ["has no address", async () => "", /its URL cannot be read/]
+    ["has no address", async () => "", /its URL cannot be read/],
+    ["has a password with a %", async () => "%@127.0.0.1:1", /its URL cannot be read.* \(through the proxy 127/]
   ])("says so when the proxy %s, without its credentials", async (_what, make, message) => {
     vi.stubEnv("HTTPS_PROXY", `http://me:secret@${await make()}`)
     const error = await failure({ address: "cell.invalid:8443" })
