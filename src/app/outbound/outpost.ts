@@ -236,7 +236,9 @@ const findIdentity = Effect.fnUntraced(function* (
   if (bootstrap === undefined || (kept !== undefined && kept.token === tokenId(bootstrap.token))) return kept
   const redeemed = yield* Effect.result(redeemToken(bootstrap))
   if (Result.isFailure(redeemed)) {
-    if (kept === undefined) return yield* Effect.fail(redeemed.failure)
+    const now = yield* Clock.currentTimeMillis
+    // Without a certificate that lasts the token is the only way back.
+    if (kept === undefined || now >= kept.known.life.until) return yield* Effect.fail(redeemed.failure)
     yield* logWarning("token is not used, the present certificate stays", { problem: redeemed.failure })
     return kept
   }
@@ -245,7 +247,7 @@ const findIdentity = Effect.fnUntraced(function* (
   return redeemed.success
 })
 
-/** Waits for an identity. A member that has none tries again, since its primary may be away. */
+/** Waits for an identity. A member that has none, or one that has ended, tries again: its primary may be away. */
 const awaitIdentity = (options: OutpostOptions, log: LogOnce): Effect.Effect<KeptIdentity, never, TunnelDialler> =>
   Effect.result(findIdentity(options)).pipe(
     Effect.flatMap((found) => {

@@ -262,6 +262,19 @@ describe("a member that dials out", () => {
     yield* pair.endOutpost
   })
 
+  it.effect("tries its other token until the primary is there, once its certificate has ended", function* () {
+    const pair = yield* start
+    yield* pair.startOutpost(pair.token(), pair.member)
+    yield* live(pair)
+    yield* pair.endOutpost
+    yield* TestClock.adjust(25 * hour)
+    pair.net.isReachable = false
+    yield* pair.startOutpost(pair.token("c", day0 + 26 * hour), pair.member)
+    yield* pass(40)
+    pair.net.isReachable = true
+    yield* live(pair)
+  })
+
   it.effect("has another tunnel within 20 s when the path swallows everything", function* () {
     const pair = yield* start
     yield* pair.startOutpost(pair.token(), pair.member)
