@@ -22,7 +22,7 @@ export interface ConnectionTimes {
 
 /**
  * Opens a connection to an API server that cannot be dialled: a lane of the tunnel that its own operator has dialled
- * (docs/concepts/outbound.md). Throws an error with a sentence when there is no tunnel.
+ * (docs/operating/outbound.md). Throws an error with a sentence when there is no tunnel.
  */
 export type OpenLane = () => Duplex
 

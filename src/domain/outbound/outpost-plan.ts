@@ -404,8 +404,8 @@ export const outpostPlan = (
 }
 
 /**
- * Why this member has no tunnel, a clause for people and for the probe of readiness; `undefined` while the cell answers
- * on one, or has done so a short while ago.
+ * Why this member has no tunnel, a clause for people; `undefined` while the cell answers on one, or has done so a short
+ * while ago.
  */
 export const whyAway = (
   { problem, tunnels }: OutpostMemory,

@@ -1,8 +1,8 @@
 /**
  * Judges a token that a member shows for its first certificate, or for another one after its last has ended.
  *
- * Not here: the order of the work. The token is spent before its certificate is signed (app/outbound), so that a crash
- * between the two costs a token, and the other order could give two certificates.
+ * Not here: the order of the work. The token is spent, and the certificate's key admitted, by one write before the
+ * certificate is sent (app/outbound/members.ts): a crash between the two costs a token, and no token gives two.
  */
 
 import * as Result from "effect/Result"
