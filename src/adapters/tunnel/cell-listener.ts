@@ -45,6 +45,8 @@ export const makeTunnelListener = (
   listen: Effect.fnUntraced(function* (options) {
     const { accepted, bootstrapPort, hosts, identity, port, redeem, refusal } = options
     const tunnels = new Set<Http2CellTunnel>()
+    /** Connections of members. One whose certificate is refused is bounded like a stranger's. */
+    const proved = new WeakSet<TLSSocket>()
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
         for (const tunnel of tunnels) tunnel.destroy("the primary's operator ends here, or leads no more")
@@ -58,12 +60,14 @@ export const makeTunnelListener = (
       if (socket.alpnProtocol !== tunnelProtocol) return void socket.destroy()
       const member = memberOf(socket, readMember, refusal)
       if (Result.isFailure(member)) return refuse(sessionOn(socket), socket, member.failure)
+      proved.add(socket)
       const tunnel = new Http2CellTunnel(socket, member.success, addressOf(socket))
       tunnels.add(tunnel)
       socket.once("close", () => tunnels.delete(tunnel))
       accepted(tunnel)
     })
-    const hasProved = ({ authorized }: TLSSocket): boolean => authorized
+    // Asked in the same turn, after the listener above.
+    const hasProved = (socket: TLSSocket): boolean => proved.has(socket)
     const tunnelPort = yield* listenGuarded(secure, { hosts, port, identity, bounds, hasProved })
     const redemptions = yield* redemptionServer(redeem, bounds)
     const strangers = { hosts, port: bootstrapPort, identity, bounds, hasProved: () => false }

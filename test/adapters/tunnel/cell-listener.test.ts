@@ -159,6 +159,16 @@ describe("a cell", () => {
     expect(await refused(await outpostIdentity(cell.authority))).toMatchObject({ reason: "Unreachable" })
   })
 
+  it("bounds a member whose key is shut out like a stranger", async () => {
+    await cell.close()
+    cell = await startCell({ perSecond: 1 })
+    cell.refusal = () => "gone"
+    const identity = await outpostIdentity(cell.authority)
+    const reasons = new Set<string>()
+    for (let dial = 0; dial < 20; dial++) reasons.add((await refused(identity)).reason)
+    expect([...reasons].toSorted()).toEqual(["Refused", "Unreachable"])
+  })
+
   it("says when it cannot listen", async () => {
     const port = Number(cell.address.split(":")[1])
     const options = { ...cell, hosts: ["127.0.0.1"], identity: () => cell.identity, accepted: () => undefined }
