@@ -96,6 +96,9 @@ interface State {
 const ownHours = 72
 const ownShownFor = 24 * 3_600_000
 
+/** Most tunnels of one member: far more than a path can need that breaks again and again, and each takes memory. */
+const maxTunnels = 32
+
 const momentOf = ({ clock, elapsed }: State): TunnelMoment => ({
   elapsed: elapsed(),
   now: clock.currentTimeMillisUnsafe()
@@ -207,6 +210,9 @@ const take = (state: State, tunnel: TunnelRef, line: string): void => {
 }
 
 const accept = (state: State, open: CellTunnel): void => {
+  const { name } = open.member
+  const before = [...state.tunnels.values()].filter(({ member }) => member.name === name).length
+  if (before >= maxTunnels) return open.destroy(`cluster ${name} has ${before} tunnels already; end one of them first`)
   const { tunnel, tunnels } = afterAccepted(state.known, open, momentOf(state))
   state.known = tunnels
   state.tunnels.set(tunnel.id, open)
@@ -218,6 +224,7 @@ const accept = (state: State, open: CellTunnel): void => {
   })
   state.run(over)
   Queue.offerUnsafe(state.news, undefined)
+  return undefined
 }
 
 /** Looks at the tunnels, and waits until another look is due. */

@@ -158,6 +158,13 @@ const within = Effect.fnUntraced(function* (seconds: number, holds: () => boolea
 /** Waits for the member's tunnel. */
 const live = (pair: Pair, answer = served) => within(45, () => pair.ask() === answer)
 
+/** The certificate and key of the member, as a thief has them too. */
+const keptIdentity = Effect.fnUntraced(function* ({ member }: Pair) {
+  const identity = yield* readIdentity({ api: member, namespace })
+  if (identity === undefined) throw new Error("there is no identity")
+  return identity
+})
+
 describe("a member that dials out", () => {
   it.effect("joins by its token, which is spent, and comes back with what it has kept", function* () {
     const pair = yield* start
@@ -218,10 +225,9 @@ describe("a member that dials out", () => {
     const pair = yield* start
     yield* pair.startOutpost(pair.token(), pair.member)
     yield* live(pair)
-    const identity = yield* readIdentity({ api: pair.member, namespace })
+    const identity = yield* keptIdentity(pair)
     const { requestPem: request } = yield* Effect.promise(() => makeOutpostRequest())
     yield* settle
-    if (identity === undefined) throw new Error("there is no identity")
     const tunnel = yield* pair.net.dialler("10.0.0.3").dial({ address: "cell:8443", identity, serve: () => {} })
     const answers = new Array<string>()
     tunnel.listen((line) => answers.push(String(/"type":"(\w+)"/u.exec(line)?.[1])))
@@ -232,6 +238,20 @@ describe("a member that dials out", () => {
     }
     yield* settle
     expect(answers.toSorted()).toEqual(["certificate", "refused", "refused", "refused", "welcome"])
+  })
+
+  it.effect("has no more than 32 tunnels at a time, whoever has its key", function* () {
+    const pair = yield* start
+    yield* pair.startOutpost(pair.token(), pair.member)
+    yield* live(pair)
+    const identity = yield* keptIdentity(pair)
+    const dial = pair.net.dialler("10.0.0.3").dial({ address: "cell:8443", identity, serve: () => {} })
+    const tunnels = yield* Effect.all(Array.from({ length: 40 }, () => dial))
+    const states = yield* Effect.forEach(tunnels, ({ ended }) => Effect.raceFirst(ended, Effect.succeed("stands")))
+    expect(states.filter((state) => state === "stands")).toHaveLength(31)
+    expect(states[31]).toContain("has 32 tunnels already")
+    yield* pass(15)
+    expect([(yield* dial).received(), pair.ask()]).toEqual([0, served])
   })
 
   it.effect("is out at once when it has left, and comes back when the fleet has it again", function* () {
