@@ -1,5 +1,6 @@
 /** A member that dials out, whole: its embedded cluster, its outpost, a tunnel, and the primary's access. */
 
+import { randomUUID } from "node:crypto"
 import type { Duplex } from "node:stream"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Exit, Fiber, Scope, Stream } from "effect"
@@ -178,7 +179,7 @@ describe("the API server of a member that dials out", () => {
       expect(String(exit)).toContain("the certificate has ended")
     }
     for (let round = 0; round < 3; round++) await run(access.api.list(configMaps))
-    await run(access.api.create(configMaps, configMap(`after-${Date.now()}`), "default"))
+    await run(access.api.create(configMaps, configMap(`after-${randomUUID()}`), "default"))
   })
 
   it("is not waited for while there is no tunnel", async () => {
