@@ -57,10 +57,8 @@ const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>
     sleep: "files are read while virtual time passes",
     timer: "files are read while virtual time passes"
   },
-  "adapters/kubernetes/lane-access.test.ts": { clock: "certificates that are valid now" },
   "adapters/websocket/autobahn.test.ts": { sleep: "a turn of the event loop", timer: "a turn of the event loop" },
   "adapters/websocket/member-link.test.ts": { timer: "a server that breaks off, and one that never stops sending" },
-  "adapters/kubernetes/serve-lanes.test.ts": { timer: "a server that breaks off" },
   "support/memory-tunnels.ts": { sleep: "how long a dial takes, in virtual time" },
   "support/tunnels.ts": { clock: "certificates that are valid now" },
   "adapters/x509/tunnel-certificates.test.ts": { clock: "certificates that are valid now" },

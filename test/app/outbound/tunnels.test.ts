@@ -1,8 +1,9 @@
 /** Cell and outpost together, over a network in memory: joining, renewing, leaving, and what gets lost. */
 
+import { webcrypto } from "node:crypto"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { describe, expect, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, vi } from "vitest"
 import { makeOutpostRequest } from "../../../src/adapters/x509/tunnel-certificates.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { readTunnelAuthority } from "../../../src/app/outbound/authority.ts"
@@ -22,24 +23,20 @@ import { MemoryTunnels } from "../../support/memory-tunnels.ts"
 import { turns } from "../../support/turns.ts"
 import { day0 } from "../sessions/session-fleet.ts"
 
-const busy = vi.hoisted(() => ({ with: 0, begun: 0 }))
-vi.mock("../../../src/adapters/x509/tunnel-certificates.ts", async (load) => {
-  const real = await load<typeof import("../../../src/adapters/x509/tunnel-certificates.ts")>()
-  const counted =
-    <Args extends ReadonlyArray<unknown>, A>(make: (...args: Args) => Promise<A>) =>
-    (...args: Args): Promise<A> => {
+/** How many keys are being made and texts signed, and how many ever were. */
+const busy = { with: 0, begun: 0 }
+const { subtle } = webcrypto
+beforeAll(() => {
+  for (const name of ["generateKey", "exportKey", "importKey", "sign", "verify", "digest"] as const) {
+    const real = subtle[name].bind(subtle) as (...args: ReadonlyArray<unknown>) => Promise<never>
+    vi.spyOn(subtle, name).mockImplementation((...args: ReadonlyArray<unknown>) => {
       busy.with++
       busy.begun++
-      return make(...args).finally(() => busy.with--)
-    }
-  return {
-    ...real,
-    makeTunnelAuthority: counted(real.makeTunnelAuthority),
-    makeOutpostRequest: counted(real.makeOutpostRequest),
-    signOutpost: counted(real.signOutpost),
-    signCell: counted(real.signCell)
+      return real(...args).finally(() => busy.with--)
+    })
   }
 })
+afterAll(() => void vi.restoreAllMocks())
 
 const b = clusterName("cluster-b")
 const secretName = credentialsSecretName(b, sha256Hex)
