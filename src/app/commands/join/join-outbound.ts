@@ -9,7 +9,7 @@ import { createHash, randomBytes } from "node:crypto"
 import { Clock, Effect, Result, type Scope } from "effect"
 import { quoted } from "../../../domain/clean-text.ts"
 import { type JoinPlan, planJoin } from "../../../domain/commands/join/join-plan.ts"
-import type { DialledCell, JoinRequest } from "../../../domain/commands/join/join-request.ts"
+import { type DialledCell, type JoinRequest, unusedFlags } from "../../../domain/commands/join/join-request.ts"
 import { clusterName, credentialsSecretName } from "../../../domain/fleet/cluster-name.ts"
 import { readAdmittedKeys } from "../../../domain/outbound/admitted-keys.ts"
 import { type BootstrapToken, storedTokenData, tokenText } from "../../../domain/outbound/bootstrap-token.ts"
@@ -20,10 +20,26 @@ import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { readTunnelAuthority } from "../../outbound/authority.ts"
 import type { Unanswered } from "../overview/ask-cluster.ts"
 import type { KubeConfigChoice } from "../user-kube-config.ts"
+import type { JoinOptions } from "./join.ts"
 import { entryWrites, perform, secretManifest, type Write } from "./perform-join.ts"
 import { failedDoing, findPrimary, orNothing, type Primary, releaseOf } from "./primary.ts"
 
-export interface JoinOutboundOptions extends KubeConfigChoice {
+/** The options of a join of a cluster that the primary reaches. */
+type Unused = Pick<
+  JoinOptions,
+  | "caFile"
+  | "clientCertificate"
+  | "clientId"
+  | "clientKey"
+  | "group"
+  | "provider"
+  | "region"
+  | "server"
+  | "tenantId"
+  | "wait"
+>
+
+export interface JoinOutboundOptions extends KubeConfigChoice, Unused {
   readonly name: string
   /** Namespace of the primary's operator. */
   readonly namespace: string
@@ -69,6 +85,21 @@ const addressesOf = ({
   const other = bootstrap ?? `${cell.slice(0, cell.lastIndexOf(":"))}:${bootstrapPort}`
   return hostAndPort.test(other) ? Effect.succeed({ cell, bootstrap: other }) : wrong("--bootstrap", other)
 }
+
+/** Sentences about flags that have no effect. */
+const unusedOf = (options: Unused): ReadonlyArray<string> =>
+  unusedFlags({
+    "--provider": options.provider === "token" ? undefined : options.provider,
+    "--server": options.server,
+    "--ca-file": options.caFile,
+    "--client-certificate": options.clientCertificate,
+    "--client-key": options.clientKey,
+    "--region": options.region,
+    "--tenant-id": options.tenantId,
+    "--client-id": options.clientId,
+    "--group": options.group,
+    "--wait": options.wait
+  })
 
 /** A new token: an id of ten letters and digits, and 32 random bytes. */
 const newToken = (name: string): BootstrapToken => ({
@@ -130,6 +161,8 @@ export const joinOutbound = Effect.fnUntraced(function* (
   options: JoinOutboundOptions
 ): Effect.fn.Return<JoinedOutbound, Unanswered, Scope.Scope> {
   const { apply, memberNamespace, name, namespace } = options
+  const unused = unusedOf(options)
+  if (unused.length > 0) return yield* refused(unused.join(" "))
   const addresses = yield* addressesOf(options)
   const primary = yield* findPrimary(options, namespace)
   const nothing = { certificateAuthority: undefined, region: undefined, tenantId: undefined, clientId: undefined }

@@ -79,6 +79,17 @@ export const requestProblems = (request: JoinRequest): ReadonlyArray<string> => 
   ]
 }
 
+/** Flags of a join, with their values. */
+type Flags = Readonly<Record<string, string | boolean | undefined>>
+
+/** The flags that are given, but not used for a cluster that dials out; one sentence each. */
+export const unusedFlags = (flags: Flags): ReadonlyArray<string> =>
+  Object.entries(flags).flatMap(([flag, found]) =>
+    found === undefined || found === false
+      ? []
+      : [`${flag}: found ${quoted(String(found))}, which --outbound does not use; leave it out.`]
+  )
+
 /** The fields that are given. */
 const given = (fields: Readonly<Record<string, string | undefined>>): JsonObject =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))

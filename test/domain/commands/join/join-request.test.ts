@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { memberValues, primaryValues } from "../../../../src/domain/commands/join/join-request.ts"
+import { memberValues, primaryValues, unusedFlags } from "../../../../src/domain/commands/join/join-request.ts"
 import { request } from "./joining.ts"
 
 describe("the values for a member", () => {
@@ -24,4 +24,21 @@ describe("the values for a member", () => {
 it("the values for the primary name a default cluster only where there is none", () => {
   expect(primaryValues(request(), false)).not.toHaveProperty("operator.multiCluster.defaultCluster")
   expect(primaryValues(request(), true)).toHaveProperty("operator.multiCluster.defaultCluster", "c")
+})
+
+describe("a member that dials out", () => {
+  const dialled = { cell: "c:1", bootstrap: "c:2", pin: "ab", token: undefined }
+  it("gets the way to its primary, and makes its primary take tunnels", () => {
+    const outbound = request({ provider: "outbound", server: undefined, certificateAuthority: undefined })
+    expect(memberValues(outbound, { ...dialled, token: "t" })).toEqual({
+      operator: { multiClusterMember: true, outbound: { enabled: true, ...dialled, token: "t" } }
+    })
+    expect(primaryValues(outbound, false)).toEqual({
+      operator: { cell: { enabled: true }, multiCluster: { enabled: true, clusters: { c: { authType: "outbound" } } } }
+    })
+  })
+  it("is not joined with flags that it has no use for", () =>
+    expect(unusedFlags({ "--server": "https://c", "--region": undefined, "--wait": false })).toEqual([
+      '--server: found "https://c", which --outbound does not use; leave it out.'
+    ]))
 })
