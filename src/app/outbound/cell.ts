@@ -254,7 +254,8 @@ const makeOwnIdentity = Effect.fnUntraced(function* ({ authority }: Pick<Members
   const next = Effect.map(make, (made) => {
     own = made
   })
-  yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(ownShownFor), next)))
+  const renewed = untilDone(next, "the cell's own certificate could not be renewed")
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(ownShownFor), renewed)))
   return () => ({ ...own, authoritiesPem: authority.certificatePem })
 })
 
