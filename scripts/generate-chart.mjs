@@ -241,6 +241,7 @@ const kindSchemas = {
   share: wholeSchema(0, 999_999_999, "^(0|[1-9][0-9]{0,8}|[1-9]?[0-9]%|100%)$"),
   priority: wholeSchema(-2_147_483_648, 1_000_000_000, "^(0|-?[1-9][0-9]{0,9})$"),
   port: wholeSchema(0, 65_535, "^([1-9][0-9]{0,4})?$"),
+  address: { type: "string", pattern: "^((\\[[0-9a-fA-F:.]+\\]|[^:[\\]]+):[0-9]{1,5})?$" },
   quantity: {
     type: ["number", "string"],
     minimum: 0,

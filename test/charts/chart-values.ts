@@ -63,6 +63,8 @@ export const manyFeatures = {
     clickhouseBranching: true,
     previewEnv: true,
     multiClusterMember: true,
+    cell: { enabled: true },
+    outbound: { enabled: true, cell: "a.example.com:8443" },
     multiCluster: {
       enabled: true,
       clusters: { a: { server: "https://a.example.com", authType: "bearerToken", isDefault: true } }
@@ -122,6 +124,11 @@ const others: Readonly<Record<string, unknown>> = {
     { name: "plugin", execConfig: { apiVersion: "client.authentication.k8s.io/v1", command: "/plugins/token" } }
   ],
   "operator.multiCluster.clusters": { a: { server: "https://other.example.com", authType: "mtls" } },
+  "operator.cell.port": 9443,
+  "operator.cell.bootstrapPort": 9444,
+  "operator.cell.certificateHours": 48,
+  "operator.outbound.cell": "cell.example.com:8443",
+  "operator.outbound.bootstrap": "cell.example.com:8444",
   "bounds.connections": 500,
   "bounds.requestsPerUser": 20,
   "agent.port": 5000,

@@ -19,6 +19,7 @@ export const advised = (field: unknown): ((value: unknown) => boolean) => {
 const known: unknown = parse(readFileSync(join(chartFolder, "files/known-values.yaml"), "utf8"))
 /** Of these the templates refuse less than an editor: the text "" is taken where there is no value. */
 const kinds = [
+  "address",
   "bound",
   "name",
   "namespace",

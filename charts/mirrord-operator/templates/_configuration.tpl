@@ -78,7 +78,9 @@ clusters:
 {{- range $name, $found := .Values.operator.multiCluster.clusters }}
 {{- $cluster := $found | default dict }}
   - name: {{ include "braid.quoted" $name }}
+    {{- if ne (include "braid.text" $cluster.authType) "outbound" }}
     server: {{ include "braid.quoted" $cluster.server }}
+    {{- end }}
     {{- with $cluster.namespace }}
     namespace: {{ include "braid.quoted" . }}
     {{- end }}

@@ -4,8 +4,13 @@
 {{/* The values of settings that are set in this installation, by their variables, as JSON. A list is for the rules of its value. */}}
 {{- define "braid.settingValues" -}}
 {{- $set := dict -}}
+{{- $absent := dict -}}
+{{- if not (include "braid.isPrimary" .) -}}{{- $_ := set $absent "primary" true -}}{{- end -}}
+{{- if not (include "braid.isCell" .) -}}{{- $_ := set $absent "cell" true -}}{{- end -}}
+{{- if not (include "braid.isMember" .) -}}{{- $_ := set $absent "member" true -}}{{- end -}}
+{{- if not (include "braid.isOutpost" .) -}}{{- $_ := set $absent "outpost" true -}}{{- end -}}
 {{- range $name, $setting := include "braid.settings" . | fromYaml -}}
-  {{- if and $setting.value (or (ne ($setting.where | default "") "primary") (include "braid.isPrimary" $)) -}}
+  {{- if and $setting.value (not (hasKey $absent ($setting.where | default ""))) -}}
     {{- $value := (include "braid.at" (list $ $setting.value) | fromJson).value -}}
     {{- $isUnset := and $setting.isUnsetBy0 (not $value) -}}
     {{- if eq $setting.form "truth" -}}{{- $_ := set $set $name (include "braid.bool" $value) -}}

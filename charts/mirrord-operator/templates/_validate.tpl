@@ -159,9 +159,6 @@ without https, a CA that is none, no default cluster. What may come later (crede
   {{- if not $outbound.cell -}}
     {{- $mistakes = append $mistakes (include "braid.mistake" (list "operator.outbound.cell" "there is no address to dial" $outbound.cell "write for example cell.example.com:8443")) -}}
   {{- end -}}
-  {{- if not (include "braid.hasMemberAccount" .) -}}
-    {{- $mistakes = append $mistakes (include "braid.mistake" (list "operator.outbound.enabled" "the primary acts through it as the account mirrord-operator-envoy, which is not made with a group" "true" "leave operator.multiClusterMemberIamGroup and operator.multiClusterMemberAzureGroup out")) -}}
-  {{- end -}}
   {{- range $field := list "bootstrap" "pin" -}}
     {{- if and $outbound.token (not (index $outbound $field)) -}}
       {{- $mistakes = append $mistakes (include "braid.mistake" (list (print "operator.outbound." $field) "a token needs it" (index $outbound $field) "write what braid join --outbound has printed")) -}}

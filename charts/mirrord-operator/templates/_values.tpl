@@ -11,7 +11,7 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{/* The same, once: the values are the same for all templates, so the first one that is rendered does it, and tells all mistakes at once. */}}
 {{- define "braid.judge" -}}
 {{- $wrong := list -}}
-{{- range $path := list "clusterRole" "clusterRole.mirrord-operator-user-basic" "clusterRole.mirrord-operator-user" "clusterRole.mirrord-operator-ci" "role" "role.mirrord-operator-user" "rbac" "service" "sa" "license" "license.file" "cloud" "cloud.apiKey" "tls" "tls.data" "tls.certManager" "tls.apiService" "networkPolicy" "monitoring" "monitoring.service" "monitoring.serviceMonitor" "monitoring.serviceMonitor.labels" "monitoring.prometheusRule" "monitoring.prometheusRule.labels" "monitoring.grafanaDashboard" "monitoring.grafanaDashboard.labels" "targets" "bounds" "operator" "operator.multiCluster" "operator.multiCluster.clusters" "operator.copyTarget" "operator.temporalProxy" "operator.kafkaSplittingSidecar" "operator.dbBranching" "operator.shareIngress" "operator.podDisruptionBudget" "operator.requests" "operator.limits" "operator.extraEnv" "operator.labels" "operator.podLabels" "operator.podAnnotations" "operator.preview" "agent" "agent.priorityClass" "agent.extraConfig" "agent.extraEnv" -}}
+{{- range $path := list "clusterRole" "clusterRole.mirrord-operator-user-basic" "clusterRole.mirrord-operator-user" "clusterRole.mirrord-operator-ci" "role" "role.mirrord-operator-user" "rbac" "service" "sa" "license" "license.file" "cloud" "cloud.apiKey" "tls" "tls.data" "tls.certManager" "tls.apiService" "networkPolicy" "monitoring" "monitoring.service" "monitoring.serviceMonitor" "monitoring.serviceMonitor.labels" "monitoring.prometheusRule" "monitoring.prometheusRule.labels" "monitoring.grafanaDashboard" "monitoring.grafanaDashboard.labels" "targets" "bounds" "operator" "operator.multiCluster" "operator.multiCluster.clusters" "operator.copyTarget" "operator.cell" "operator.cell.service" "operator.cell.service.annotations" "operator.outbound" "operator.temporalProxy" "operator.kafkaSplittingSidecar" "operator.dbBranching" "operator.shareIngress" "operator.podDisruptionBudget" "operator.requests" "operator.limits" "operator.extraEnv" "operator.labels" "operator.podLabels" "operator.podAnnotations" "operator.preview" "agent" "agent.priorityClass" "agent.extraConfig" "agent.extraEnv" -}}
   {{- $parent := $.Values -}}
   {{- $keys := splitList "." $path -}}
   {{- range $index, $key := $keys -}}
@@ -41,6 +41,10 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- range $field, $default := dict "replicas" 1 "port" 443 "terminationGracePeriodSeconds" 30 -}}
   {{- if has (toString (index $operator $field)) (list "" "<nil>") -}}{{- $_ := set $operator $field $default -}}{{- end -}}
 {{- end -}}
+{{- range $field, $default := dict "port" 8443 "bootstrapPort" 8444 "certificateHours" 24 -}}
+  {{- if has (toString (index $operator.cell $field)) (list "" "<nil>") -}}{{- $_ := set $operator.cell $field $default -}}{{- end -}}
+{{- end -}}
+{{- $_ := set $operator.cell.service "type" (include "braid.text" $operator.cell.service.type | default "LoadBalancer") -}}
 {{- $_ := set .Values "namespace" (include "braid.text" .Values.namespace | default "mirrord") -}}
 {{- $_ := set .Values.service "name" (include "braid.text" .Values.service.name | default "mirrord-operator") -}}
 {{- $_ := set .Values.sa "name" (include "braid.text" .Values.sa.name | default "mirrord-operator") -}}
@@ -69,6 +73,13 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- if not (or (kindIs "invalid" $copies) (include "braid.isStructure" $copies) (eq (include "braid.text" $copies) "")) -}}
   {{- $_ := set $operator.copyTarget "enabled" (has (include "braid.text" $copies) (include "braid.trueWords" . | splitList " ")) -}}
 {{- end -}}
+{{- range $name, $part := dict "OPERATOR_CELL" $operator.cell "OPERATOR_OUTBOUND" $operator.outbound -}}
+  {{- $switch := index $operator.extraEnv $name -}}
+  {{- if not (or (kindIs "invalid" $switch) (include "braid.isStructure" $switch) (eq (include "braid.text" $switch) "")) -}}
+    {{- $_ := set $part "enabled" (has (include "braid.text" $switch) (include "braid.trueWords" $ | splitList " ")) -}}
+  {{- end -}}
+{{- end -}}
+{{- with include "braid.literal" $operator.extraEnv.OPERATOR_OUTBOUND_CELL -}}{{- $_ := set $operator.outbound "cell" . -}}{{- end -}}
 {{- $tls := $operator.extraEnv.OPERATOR_AGENT_CONNECTION_TLS -}}
 {{- if not (or (kindIs "invalid" $tls) (include "braid.isStructure" $tls)) -}}
   {{- $_ := set .Values.agent "tls" (has (include "braid.text" $tls) (include "braid.trueWords" . | splitList " ")) -}}
@@ -288,7 +299,9 @@ queues, and the next one does not look at them. Only helm with a cluster sees an
 {{- if and (include "braid.hasAgents" .) (not (include "braid.hasEphemeralAgents" .)) (eq (toJson (index .Values.agent.extraConfig "check_out_of_pods")) "true") -}}true{{- end -}}
 {{- end -}}
 {{- define "braid.hasMemberAccount" -}}
-{{- if and (include "braid.isMember" .) (not .Values.operator.multiClusterMemberIamGroup) (not .Values.operator.multiClusterMemberAzureGroup) -}}true{{- end -}}
+{{- $hasGroup := or .Values.operator.multiClusterMemberIamGroup .Values.operator.multiClusterMemberAzureGroup -}}
+{{- /* The outpost makes the primary's requests as this account. */ -}}
+{{- if and (include "braid.isMember" .) (or (not $hasGroup) (include "braid.isOutpost" .)) -}}true{{- end -}}
 {{- end -}}
 
 {{/* Labels of all objects. Those of the user may replace them, and a key is never there twice. */}}

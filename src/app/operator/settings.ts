@@ -224,8 +224,8 @@ const shardingMistakes = ({ podName, sharding: isOn }: SettingValues): ReadonlyA
 }
 
 /** The mistake of a member that is to dial, but does not know whom. */
-const dialMistakes = ({ cellAddress, dialsOut }: SettingValues): ReadonlyArray<ConfigurationMistake> => {
-  if (!dialsOut || cellAddress !== undefined) return []
+const dialMistakes = ({ cellAddress, dialsOut, isMember }: SettingValues): ReadonlyArray<ConfigurationMistake> => {
+  if (!isMember || !dialsOut || cellAddress !== undefined) return []
   const cure = "write the primary's host and port, such as cell.example.com:8443"
   const message = `OPERATOR_OUTBOUND is true, but OPERATOR_OUTBOUND_CELL is not set; ${cure}.`
   return [{ file: "environment", field: "OPERATOR_OUTBOUND_CELL", value: "nothing", cure, message }]

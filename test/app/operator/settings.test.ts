@@ -114,7 +114,8 @@ describe("settings", () => {
 
   it("refuse a cell on a port that is taken, and a member that is to dial nobody", async () => {
     const cell = { OPERATOR_CELL: "true", OPERATOR_ADDR: "[::]:8443" }
-    const { message } = await refusal({ ...cell, OPERATOR_CELL_BOOTSTRAP_PORT: "8443", OPERATOR_OUTBOUND: "true" })
+    const member = { OPERATOR_MULTI_CLUSTER_MEMBER: "true", OPERATOR_OUTBOUND: "true" }
+    const { message } = await refusal({ ...cell, OPERATOR_CELL_BOOTSTRAP_PORT: "8443", ...member })
     expect(message.split("\n").map((sentence) => sentence.split(";")[0])).toEqual([
       "OPERATOR_CELL_PORT and OPERATOR_ADDR have the same port, 8443",
       "OPERATOR_CELL_BOOTSTRAP_PORT and OPERATOR_CELL_PORT have the same port, 8443",
