@@ -64,7 +64,7 @@ export const manyFeatures = {
     previewEnv: true,
     multiClusterMember: true,
     cell: { enabled: true },
-    outbound: { enabled: true, cell: "a.example.com:8443" },
+    outbound: { enabled: true, cell: "a.example.com:8443", bootstrap: "a.example.com:8444", pin: "ab" },
     multiCluster: {
       enabled: true,
       clusters: { a: { server: "https://a.example.com", authType: "bearerToken", isDefault: true } }
