@@ -47,7 +47,7 @@ export const forms = {
     cure: "write true or false"
   },
   address: {
-    pattern: /^(\[[0-9a-fA-F:.]+\]|[^:[\]]+):[0-9]{1,5}$/u,
+    pattern: /^(\[[0-9a-fA-F:.]+\]|[^:[\]\s]+):[0-9]{1,5}$/u,
     number: /[0-9]{1,5}$/u,
     max: 65_535,
     must: "an address and a port",

@@ -22,6 +22,18 @@ describe("the command line of braid", () => {
     expect((await runBraid(["--help"])).output).toMatch(/--completions/u)
   })
 
+  it.each([
+    [[], '--cell: found "";'],
+    [["--cell", "cell.example.com"], '--cell: found "cell.example.com";'],
+    [["--cell", "cell.example.com:65536"], '--cell: found "cell.example.com:65536";'],
+    [["--cell", "cell.example.com:1", "--bootstrap", "b"], '--bootstrap: found "b";'],
+    [["--cell", "cell.example.com:1", "--server", "https://c"], '--server: found "https://c",']
+  ])("joins no cluster that dials out with %j, and says what to write", async (flags, sentence) => {
+    const { code, errors } = await runBraid(["join", "c", "--outbound", ...flags])
+    expect([code, errors]).toEqual([1, expect.stringContaining(`braid: ${sentence}`)])
+    expect(errors).toContain("fix: Nothing was written. Do what the sentence says, and run it again.")
+  })
+
   it("tells its own version and protocol, also where no operator can be asked", async () => {
     const own = { version: packageJson.version, protocolVersion }
     const alone = await runBraid(["version", "--client", "-o", "json"])

@@ -4,7 +4,11 @@ import { formOf, forms, hasForm } from "../../../src/domain/catalogue/setting.ts
 describe("the form of a setting", () => {
   it.each([
     ["truth", ["true", "no", "0"], ["True", "maybe", " yes", "2"]],
-    ["address", ["[::]:443", "0.0.0.0:8443", "localhost:0"], ["somewhere", "[::]:65536", ":443", "::1:443", "a:443\n"]],
+    [
+      "address",
+      ["[::]:443", "0.0.0.0:8443", "localhost:0"],
+      ["somewhere", "[::]:65536", ":443", "a b:443", "::1:443", "a:443\n"]
+    ],
     ["port", ["1", "65535"], ["0", "65536", "01", "1e3", " 443"]],
     ["bound", ["1", "10000"], ["0", "10001", "1.5", "many"]],
     ["leaseTime", ["1", "86400"], ["86401", "15s"]],

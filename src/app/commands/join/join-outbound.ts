@@ -7,12 +7,14 @@
 
 import { createHash, randomBytes } from "node:crypto"
 import { Clock, Effect, Result, type Scope } from "effect"
+import { forms, hasForm } from "../../../domain/catalogue/setting.ts"
 import { quoted } from "../../../domain/clean-text.ts"
 import { type JoinPlan, planJoin } from "../../../domain/commands/join/join-plan.ts"
 import { type DialledCell, type JoinRequest, unusedFlags } from "../../../domain/commands/join/join-request.ts"
 import { clusterName, credentialsSecretName } from "../../../domain/fleet/cluster-name.ts"
 import { readAdmittedKeys } from "../../../domain/outbound/admitted-keys.ts"
 import { type BootstrapToken, storedTokenData, tokenText } from "../../../domain/outbound/bootstrap-token.ts"
+import { outboundSettings } from "../../../domain/outbound/settings.ts"
 import { secrets } from "../../../domain/resources/core-kinds.ts"
 import { readResource } from "../../../domain/resources/resource-descriptor.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"
@@ -22,7 +24,7 @@ import type { Unanswered } from "../overview/ask-cluster.ts"
 import type { KubeConfigChoice } from "../user-kube-config.ts"
 import type { JoinOptions } from "./join.ts"
 import { entryWrites, perform, secretManifest, type Write } from "./perform-join.ts"
-import { failedDoing, findPrimary, orNothing, type Primary, releaseOf } from "./primary.ts"
+import { failedDoing, findPrimary, orNothing, type Primary, refused, releaseOf } from "./primary.ts"
 
 /** The options of a join of a cluster that the primary reaches. */
 type Unused = Pick<
@@ -67,12 +69,6 @@ export interface JoinedOutbound {
 
 /** How long a token can be used, ms. */
 const tokenTime = 3_600_000
-const bootstrapPort = 8_444
-
-const refusalFix = "Nothing was written. Do what the sentence says, and run it again."
-const refused = (message: string): Effect.Effect<never, Unanswered> => Effect.fail({ message, fix: refusalFix })
-
-const hostAndPort = /^(\[[0-9a-fA-F:.]+\]|[^:[\]\s]+):[0-9]{1,5}$/u
 
 /** The addresses of the flags. */
 const addressesOf = ({
@@ -81,9 +77,9 @@ const addressesOf = ({
 }: JoinOutboundOptions): Effect.Effect<Pick<DialledCell, "bootstrap" | "cell">, Unanswered> => {
   const wrong = (flag: string, found?: string) =>
     refused(`${flag}: found ${quoted(found ?? "")}; write a host and a port, such as cell.example.com:8443.`)
-  if (cell === undefined || !hostAndPort.test(cell)) return wrong("--cell", cell)
-  const other = bootstrap ?? `${cell.slice(0, cell.lastIndexOf(":"))}:${bootstrapPort}`
-  return hostAndPort.test(other) ? Effect.succeed({ cell, bootstrap: other }) : wrong("--bootstrap", other)
+  if (cell === undefined || !hasForm(forms.address, cell)) return wrong("--cell", cell)
+  const other = bootstrap ?? `${cell.slice(0, cell.lastIndexOf(":"))}:${outboundSettings.bootstrapPort.default}`
+  return hasForm(forms.address, other) ? Effect.succeed({ cell, bootstrap: other }) : wrong("--bootstrap", other)
 }
 
 /** Sentences about flags that have no effect. */

@@ -21,7 +21,7 @@ import { examineCloudMember } from "./examine-joining.ts"
 import { findCredentials, givenPair, type PairFiles, secretData } from "./joining-credentials.ts"
 import { findMember, memberAddress, type MemberChoice, type MemberCluster } from "./member-cluster.ts"
 import { joinWrites, type JoinWrites, perform } from "./perform-join.ts"
-import { findPrimary, type Primary } from "./primary.ts"
+import { findPrimary, type Primary, refused } from "./primary.ts"
 
 export interface JoinOptions extends KubeConfigChoice, MemberChoice, PairFiles {
   readonly provider: JoinProvider
@@ -60,8 +60,6 @@ export interface Joined {
   readonly awaited: Awaited | undefined
 }
 
-const refusalFix = "Nothing was written. Do what the sentence says, and run it again."
-
 const requestOf = (
   options: JoinOptions,
   cluster: MemberCluster,
@@ -96,9 +94,7 @@ const planned = (
     },
     sha256Hex
   )
-  return plan._tag === "Refused"
-    ? Effect.fail({ message: plan.problems.join(" "), fix: refusalFix })
-    : Effect.succeed(plan)
+  return plan._tag === "Refused" ? refused(plan.problems.join(" ")) : Effect.succeed(plan)
 }
 
 type Tried = Pick<Joined, "credentials" | "findings"> & Pick<JoinWrites, "secret">
@@ -125,7 +121,7 @@ const tried = Effect.fnUntraced(function* (
     timeoutSecs
   })
   const step = credentialsStep(secret, member.name)
-  if (step._tag === "Refused") return yield* Effect.fail({ message: step.problem, fix: refusalFix })
+  if (step._tag === "Refused") return yield* refused(step.problem)
   return { credentials, findings, secret: { step, data: secretData(credentials) } }
 })
 

@@ -33,6 +33,10 @@ export interface Primary {
   readonly installation: Installation
 }
 
+/** The error of a command that looked and has not begun to write. `message`: sentences, each with what to do. */
+export const refused = (message: string): Effect.Effect<never, Unanswered> =>
+  Effect.fail({ message, fix: "Nothing was written. Do what the sentence says, and run it again." })
+
 /** The error of an API server while something was done, for a person. `doing`: a clause such as "reading Secret a". */
 export const failedDoing = (doing: string, { detail, reason }: KubeError): Unanswered => ({
   message: `${doing.charAt(0).toUpperCase()}${doing.slice(1)} failed: ${detail}.`,
