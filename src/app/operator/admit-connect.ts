@@ -202,8 +202,8 @@ const counted = Effect.fnUntraced(function* (reception: Reception, attempt: User
   if (known !== undefined) yield* names.compare(session, known.owner, owner)
   else if (yield* wasStopped(reception, attempt))
     return yield* reconnectNotPossible(
-      `Session ${session} was stopped, by a user, at the end of the longest time allowed, or as its target had ` +
-        "no pods any more; start a new one."
+      `Session ${session} has ended for good: a user stopped it, its longest time had passed, its target had no ` +
+        "pods any more, or its client was told another reason; start a new one."
     )
   yield* quota.take({ session, user: request.caller.user }, owner.userId)
   users.saw(owner.userId, yield* wall.currentTimeMillis)

@@ -1,8 +1,9 @@
 /**
- * The memory of sessions that people have stopped. The client of such a session may be away and ask for it again under
- * the same id, also when its object is gone; it must not get a new session then.
+ * The memory of sessions that ended for good: stopped by people or by a limit, or with a reason that the client was
+ * told. The client of such a session may be away and ask for it again under the same id, also when its object is gone;
+ * it must not get a new session then.
  *
- * Not here: where the memory is kept (app/sessions/stopped-sessions.ts), and the answer to the client.
+ * Not here: where the memory is kept (app/kernel/stopped-ledger.ts), and the answer to the client.
  */
 
 /**

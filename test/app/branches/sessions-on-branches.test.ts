@@ -345,9 +345,12 @@ describe("a session over many clusters", () => {
     yield* pass("1 second")
     assert.include(closes(proxy.got)[0], "The configuration names MYSQL_URL for a branch")
     assert.include(closes(command.got)[0], "This mirrord session has ended")
-    // No client comes back after a `Close` (operator-api.md §8.7), so the session waits for none.
+    // The session waits for no client.
     assert.strictEqual(objectsOf(world.primary), 0)
     assert.strictEqual(branches.log.at(-1), "FF releases ann")
+    // An internal proxy that heard the end while it prepared branches comes back, and asks for no variable again.
+    const { code, reason } = refusedWith(yield* connectTo(world.primary, naming(certificate, ["ann"])))
+    assert.deepStrictEqual([code, reason], [410, "ReconnectNotPossible"])
   })
 
   it.effect("keeps its default cluster for its branches when another one becomes that of new sessions", function* () {

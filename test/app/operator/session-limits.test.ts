@@ -241,7 +241,7 @@ describe("a session whose target has no pods any more", () => {
     for (const answer of [yield* Fiber.join(client), yield* connectTo(cluster, request(own))]) {
       const gone = refusedWith(answer)
       assert.deepStrictEqual([gone.code, gone.reason], [410, "ReconnectNotPossible"])
-      assert.include(gone.message, "as its target had no pods any more; start a new one")
+      assert.include(gone.message, "its target had no pods any more")
     }
     opened(yield* connectTo(cluster, request(own, { sessionId: "257" })))
   })
@@ -264,7 +264,7 @@ describe("a session that was stopped", () => {
         assert.strictEqual(objectsOf(cluster), 0)
         const gone = refusedWith(yield* connectTo(cluster, request(own, { sessionId })))
         assert.deepStrictEqual([gone.code, gone.reason], [410, "ReconnectNotPossible"])
-        assert.match(gone.message, /^Session \S+ was stopped, by a user, at the end of .+; start a new one\.$/)
+        assert.match(gone.message, /^Session \S+ has ended for good: a user stopped it, .+; start a new one\.$/)
         assert.strictEqual(objectsOf(cluster), 0)
       }
       opened(yield* connectTo(cluster, request(own, { sessionId: "257" })))

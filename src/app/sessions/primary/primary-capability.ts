@@ -283,7 +283,7 @@ const services = Effect.fnUntraced(function* (primary: Primary, locks: SessionLo
 })
 
 const addPrimary = Effect.fnUntraced(function* (primary: Primary) {
-  const { configuration, fleet, manager, sockets } = primary
+  const { configuration, fleet, manager, sockets, stopped } = primary
   const { api: ownApi, protectedNamespaces } = yield* OwnCluster
   const ground = yield* SessionGround
   const { configuration: source } = yield* PrimaryGround
@@ -301,6 +301,7 @@ const addPrimary = Effect.fnUntraced(function* (primary: Primary) {
     locks,
     notifier: ground.notifier,
     ends: ground.ends,
+    stopped,
     remoteSessionTimeoutSecs: configuration.remoteSessionTimeoutSecs,
     limits: (yield* SessionLimits).ask,
     interceptions: ground.interceptions,

@@ -136,24 +136,24 @@ const relayOptions = (
 
 /**
  * Deletes the session of a client that has the answer about its end: it must not linger for a reconnect that never
- * comes.
+ * comes. The session stays stopped. A client whose internal proxy hears of the end while it prepares branches comes
+ * back once more, and would begin a session whose variables are not checked: its program would find the source.
  */
 const endSession = (
-  { ends, ownApi, manager }: PrimarySessionsOptions,
+  { ends, ownApi, manager, stopped }: PrimarySessionsOptions,
   { name, parent: { metadata, spec } }: LinkedConnection,
   end: ConnectionEnd
 ): Effect.Effect<void> => {
   if (end._tag !== "SessionEnded" || isBeingDeleted(manager.parent(name)?.metadata ?? metadata)) return Effect.void
   const precondition = metadata.uid === undefined ? {} : { uid: metadata.uid }
   const deletion = ownApi.delete(mirrordMultiClusterSessions, name, precondition)
-  return Effect.ignore(
-    ends.end(metadata, deletion, {
-      act: "ended",
-      cause: "ToldOver",
-      ...auditedParent(name, spec),
-      message: end.reason
-    })
-  )
+  const ended = ends.end(metadata, deletion, {
+    act: "ended",
+    cause: "ToldOver",
+    ...auditedParent(name, spec),
+    message: end.reason
+  })
+  return Effect.ignore(Effect.andThen(stopped.record([name]), ended))
 }
 
 export const serveUser = (

@@ -17,6 +17,7 @@ import type { FleetCluster } from "../../fleet/fleet-cluster.ts"
 import type { Fleet } from "../../fleet/fleet.ts"
 import type { AskLimits, HeldLimits } from "../../ground/session-limits.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
+import type { StoppedLedger } from "../../kernel/stopped-ledger.ts"
 import type { Interceptions } from "../../relay/interceptions.ts"
 import type { SessionLocks, SessionLockTable } from "../../relay/session-locks.ts"
 import type { SessionEnds } from "../session-ends.ts"
@@ -33,6 +34,7 @@ export interface PrimarySessionsOptions {
   readonly locks: SessionLockTable
   readonly notifier: SessionNotifier
   readonly ends: SessionEnds
+  readonly stopped: StoppedLedger
   readonly remoteSessionTimeoutSecs: number
   /** Asks for the limits that this cluster sets for whole sessions. */
   readonly limits: AskLimits
