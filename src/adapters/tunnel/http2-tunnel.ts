@@ -27,8 +27,8 @@ export const announcedStreams = 1_000
 /** Longest line of the control lane, and the most that waits there for a side that does not read, in bytes. */
 const maxLine = 1024 * kibibyte
 const maxWaiting = 4 * maxLine
-/** How long the last bytes of a tunnel that was ended may take, in ms. */
-const farewell = 1_000
+/** How long the last bytes of a tunnel that was ended may take, in ms. A busy member may read its refusal late. */
+const farewell = 5_000
 
 /** The most memory of a session in MB: that of all lanes with full windows. */
 const maxSessionMemory = 320
