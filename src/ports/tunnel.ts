@@ -84,6 +84,8 @@ export interface CellOptions {
   readonly port: number
   /** Port of redemptions, the only one before certificates; 0 for any that is free. */
   readonly bootstrapPort: number
+  /** Port at which WebSockets carry both, in clear; 0 for any that is free. There is none without it. */
+  readonly webSocketPort?: number | undefined
   /** Read for each new connection, so that a renewed identity is shown at once. */
   readonly identity: () => TunnelIdentity
   /** The reason why this certificate is refused although its authority is trusted; `undefined` if it is not. */
@@ -93,13 +95,19 @@ export interface CellOptions {
   readonly redeem: (redemption: Redemption) => Effect.Effect<Redeemed, RedemptionRefused>
 }
 
+/** The ports on which a cell listens. */
+export interface CellPorts {
+  readonly port: number
+  readonly bootstrapPort: number
+  /** Missing if the cell takes no WebSockets. */
+  readonly webSocketPort?: number | undefined
+}
+
 /** The cell's side: accepts tunnels and redemptions until its scope ends, and ends all tunnels with it. */
 export class TunnelListener extends Context.Service<
   TunnelListener,
   {
-    readonly listen: (
-      options: CellOptions
-    ) => Effect.Effect<{ readonly port: number; readonly bootstrapPort: number }, CellNotServed, Scope.Scope>
+    readonly listen: (options: CellOptions) => Effect.Effect<CellPorts, CellNotServed, Scope.Scope>
   }
 >()("braid/ports/TunnelListener") {}
 
@@ -114,7 +122,7 @@ export class DialFailed extends Data.TaggedError("DialFailed")<{
 }> {}
 
 export interface DialOptions {
-  /** Host and port of the cell, `cell.example.com:8443`. */
+  /** Host and port of the cell, `cell.example.com:8443`, or the URL of a WebSocket. */
   readonly address: string
   readonly identity: TunnelIdentity
   /** Serves a lane that the cell has opened. */
@@ -122,7 +130,7 @@ export interface DialOptions {
 }
 
 export interface RedeemOptions {
-  /** Host and port of the cell's redemptions. */
+  /** Host and port of the cell's redemptions, or the URL of a WebSocket. */
   readonly address: string
   /** SHA-256 of the authority's SPKI, hex: verified before the token is sent. */
   readonly pin: string

@@ -126,6 +126,7 @@ const others: Readonly<Record<string, unknown>> = {
   "operator.multiCluster.clusters": { a: { server: "https://other.example.com", authType: "mtls" } },
   "operator.cell.port": 9443,
   "operator.cell.bootstrapPort": 9444,
+  "operator.cell.webSocketPort": 9445,
   "operator.cell.certificateHours": 48,
   "operator.outbound.cell": "cell.example.com:8443",
   "operator.outbound.bootstrap": "cell.example.com:8444",

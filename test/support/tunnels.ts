@@ -54,6 +54,8 @@ export interface TestCell {
   readonly tunnels: Array<CellTunnel>
   readonly address: string
   readonly bootstrapAddress: string
+  /** Host and port at which WebSockets carry both. */
+  readonly webSocketAddress: string
   /** The tunnel that a dial made at the cell, by its place in the order. */
   readonly tunnel: (at: number) => Promise<CellTunnel>
   /** `until`: the scope with which the tunnel ends; the cell's by default. */
@@ -72,13 +74,14 @@ export const startCell = async (bounds: Partial<ListenerBounds> = {}): Promise<T
     redeem: (() => new RedemptionRefused({ message: "no" })) as CellOptions["redeem"],
     tunnels: new Array<CellTunnel>()
   }
-  const { bootstrapPort, port } = await Effect.runPromise(
+  const { bootstrapPort, port, webSocketPort } = await Effect.runPromise(
     makeTunnelListener(readMemberCertificate, { ...defaultBounds, atOnce: 100, perSecond: 1_000, ...bounds })
       .listen({
         // No machine has the first one (RFC 5737), so that the next is used.
         hosts: ["192.0.2.1", "127.0.0.1"],
         port: 0,
         bootstrapPort: 0,
+        webSocketPort: 0,
         identity: () => state.identity,
         refusal: (one) => state.refusal(one),
         redeem: (one) => state.redeem(one),
@@ -90,6 +93,7 @@ export const startCell = async (bounds: Partial<ListenerBounds> = {}): Promise<T
   return Object.assign(state, {
     address,
     bootstrapAddress: `127.0.0.1:${bootstrapPort}`,
+    webSocketAddress: `127.0.0.1:${webSocketPort}`,
     tunnel: (at: number) => until(`tunnel ${at}`, () => state.tunnels[at]),
     dial: (options: Partial<DialOptions> = {}, own: Scope.Scope = scope) =>
       Effect.runPromise(dialler.dial({ address, identity: member, serve: echo, ...options }).pipe(Scope.provide(own))),

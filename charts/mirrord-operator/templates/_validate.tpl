@@ -311,9 +311,9 @@ without https, a CA that is none, no default cluster. What may come later (crede
   {{- $taken := dict (include "braid.apiPort" .) "OPERATOR_ADDR" -}}
   {{- if include "braid.servesMetrics" . -}}{{- $_ := set $taken (include "braid.metricsPort" .) "OPERATOR_METRICS_ADDR" -}}{{- end -}}
   {{- $wanted := include "braid.settingValues" . | fromJson -}}
-  {{- range $name := list "OPERATOR_CELL_PORT" "OPERATOR_CELL_BOOTSTRAP_PORT" -}}
+  {{- range $name := list "OPERATOR_CELL_PORT" "OPERATOR_CELL_BOOTSTRAP_PORT" "OPERATOR_CELL_WEBSOCKET_PORT" -}}
     {{- $port := index $operator.extraEnv $name | default (index $wanted $name) | include "braid.text" -}}
-    {{- with index $taken $port -}}
+    {{- with and $port (index $taken $port) -}}
       {{- $mistakes = append $mistakes (printf "operator: %s and %s have the same port, %s; give %s another port." $name . $port $name) -}}
     {{- end -}}
     {{- $_ := set $taken $port $name -}}

@@ -17,6 +17,9 @@ export interface Endpoint {
   readonly port: number
 }
 
+/** The host of a URL as an endpoint has it. */
+export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/gu, "")
+
 const dialDirectly = ({ host, port }: Endpoint): Effect.Effect<Duplex, string> =>
   Effect.callback((resume) => {
     const socket = connect({ host, port, noDelay: true })
@@ -28,13 +31,14 @@ const dialDirectly = ({ host, port }: Endpoint): Effect.Effect<Duplex, string> =
 /** `CONNECT` of HTTP. `https-proxy-agent` does this for requests of HTTP alone. */
 const dialByConnect = (proxy: string, { host, port }: Endpoint): Effect.Effect<Duplex, string> =>
   Effect.callback((resume) => {
-    const { hostname, password, port: proxyPort, protocol, username } = new URL(proxy)
+    const url = new URL(proxy)
+    const { password, port: proxyPort, protocol, username } = url
     const target = `${isIPv6(host) ? `[${host}]` : host}:${port}`
     const secret = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64")
     const { request: send } = protocol === "https:" ? https : http
     const request = send({
       method: "CONNECT",
-      host: hostname.replace(/^\[|\]$/gu, ""),
+      host: hostOf(url),
       port: proxyPort === "" ? undefined : Number(proxyPort),
       path: target,
       agent: false,

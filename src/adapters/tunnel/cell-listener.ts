@@ -9,10 +9,11 @@ import type { X509Certificate } from "node:crypto"
 import { createServer, type TLSSocket } from "node:tls"
 import { Effect, Result } from "effect"
 import type { CellOptions, MemberCertificate, TunnelListener } from "../../ports/tunnel.ts"
-import { addressOf, defaultBounds, type ListenerBounds, listenGuarded } from "./guarded-listener.ts"
+import { addressOf, defaultBounds, listenAt, type ListenerBounds, listenGuarded } from "./guarded-listener.ts"
 import { Http2CellTunnel, sessionOn } from "./http2-cell-tunnel.ts"
 import { refuse, tunnelProtocol } from "./http2-tunnel.ts"
 import { redemptionServer } from "./redemptions.ts"
+import { webSocketBridge } from "./websocket-bridge.ts"
 
 /** Reads the certificate of a member, which TLS has verified. The `x509` adapter implements it. */
 export type ReadMember = (certificate: X509Certificate) => Result.Result<MemberCertificate, string>
@@ -43,7 +44,7 @@ export const makeTunnelListener = (
   bounds: ListenerBounds = defaultBounds
 ): TunnelListener["Service"] => ({
   listen: Effect.fnUntraced(function* (options) {
-    const { accepted, bootstrapPort, hosts, identity, port, redeem, refusal } = options
+    const { accepted, hosts, identity, port, redeem, refusal } = options
     const tunnels = new Set<Http2CellTunnel>()
     /** Connections of members. One whose certificate is refused is bounded like a stranger's. */
     const proved = new WeakSet<TLSSocket>()
@@ -70,7 +71,12 @@ export const makeTunnelListener = (
     const hasProved = (socket: TLSSocket): boolean => proved.has(socket)
     const tunnelPort = yield* listenGuarded(secure, { hosts, port, identity, bounds, hasProved })
     const redemptions = yield* redemptionServer(redeem, bounds)
-    const strangers = { hosts, port: bootstrapPort, identity, bounds, hasProved: () => false }
-    return { port: tunnelPort, bootstrapPort: yield* listenGuarded(redemptions, strangers) }
+    const strangers = { hosts, port: options.bootstrapPort, identity, bounds, hasProved: () => false }
+    const bootstrapPort = yield* listenGuarded(redemptions, strangers)
+    const ports = { port: tunnelPort, bootstrapPort }
+    if (options.webSocketPort === undefined) return ports
+    const bridge = webSocketBridge({ tunnels: tunnelPort, bootstrap: bootstrapPort })
+    const end = (): void => void bridge.close()
+    return { ...ports, webSocketPort: yield* listenAt(bridge, { hosts, port: options.webSocketPort }, end) }
   })
 })

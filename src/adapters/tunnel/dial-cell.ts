@@ -1,18 +1,20 @@
 /**
  * Dials a port of the cell over TLS 1.3, through the proxy of the environment where it names one, and says which
- * certificate stands at the other end.
+ * certificate stands at the other end. Where the address is a URL, a WebSocket carries the TLS.
  *
- * Not here: what is said then (tunnel-dialler.ts, redeem-token.ts).
+ * Not here: what is said then (tunnel-dialler.ts, redeem-token.ts), and the WebSocket (websocket-carrier.ts).
  */
 
 import type { X509Certificate } from "node:crypto"
 import { isIP } from "node:net"
+import type { Duplex } from "node:stream"
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls"
 import { Effect } from "effect"
 import { quotation, quoted } from "../../domain/clean-text.ts"
 import { proxyFor } from "../../domain/fleet/proxy.ts"
 import { DialFailed } from "../../ports/tunnel.ts"
-import { dialTcp, type Endpoint } from "../stream/dial-tcp.ts"
+import { dialTcp, type Endpoint, hostOf } from "../stream/dial-tcp.ts"
+import { dialWebSocket, webSocketUrl } from "./websocket-carrier.ts"
 
 /** Longest time until a tunnel stands, or a redemption is answered, in ms. */
 const patience = 10_000
@@ -29,11 +31,20 @@ export const untrusted = (certificate: X509Certificate | undefined, problem: str
   )
 }
 
-const endpointOf = (address: string): Endpoint | undefined => {
+/** The way to the cell: the name that it has there, and a connection that carries bytes. */
+interface Way {
+  readonly host: string
+  readonly dialled: Effect.Effect<Duplex, string>
+}
+
+const wayTo = (address: string): Way | undefined => {
+  const webSocket = webSocketUrl(address)
+  if (webSocket !== undefined) return { host: hostOf(webSocket), dialled: dialWebSocket(webSocket, patience) }
   const text = `https://${address}`
   if (!URL.canParse(text)) return undefined
-  const { hostname, host, port } = new URL(text)
-  return host === "" ? undefined : { host: hostname.replace(/^\[|\]$/gu, ""), port: Number(port || 443) }
+  const url = new URL(text)
+  const endpoint: Endpoint = { host: hostOf(url), port: Number(url.port || 443) }
+  return { host: endpoint.host, dialled: dialTcp(proxyFor(text, process.env), endpoint, patience) }
 }
 
 /** The handshake, whose certificate the caller judges: this side says what is wrong, where TLS would say a code. */
@@ -66,13 +77,11 @@ export const dialCell = (
   begun: (socket: TLSSocket) => void
 ): Effect.Effect<TLSSocket, DialFailed> =>
   Effect.gen(function* () {
-    const endpoint = endpointOf(address)
-    if (endpoint === undefined)
+    const way = wayTo(address)
+    if (way === undefined)
       return yield* failed("Unreachable", `${quoted(address)} is no host and port; write it as cell.example.com:8443`)
-    const servername = isIP(endpoint.host) === 0 ? endpoint.host : ""
-    const dialled = dialTcp(proxyFor(`https://${address}`, process.env), endpoint, patience).pipe(
-      Effect.flatMap((socket) => secure({ ...options, socket, servername }, begun))
-    )
+    const servername = isIP(way.host) === 0 ? way.host : ""
+    const dialled = Effect.flatMap(way.dialled, (socket) => secure({ ...options, socket, servername }, begun))
     return yield* Effect.mapError(dialled, (problem) =>
       failed("Unreachable", `the primary cannot be reached at ${address}: ${quotation(problem)}`)
     )

@@ -100,6 +100,15 @@ export const listenGuarded = (
   { hosts, port, ...guarded }: Guarded
 ): Effect.Effect<number, CellNotServed, Scope.Scope> => {
   const { end, server } = guard(secure, guarded)
+  return listenAt(server, { hosts, port }, end)
+}
+
+/** Listens at a port, on the first of the addresses that this machine has, and gives the port. */
+export const listenAt = (
+  server: Server,
+  { hosts, port }: Pick<Guarded, "hosts" | "port">,
+  end: () => void
+): Effect.Effect<number, CellNotServed, Scope.Scope> => {
   const listening = Effect.callback<number, CellNotServed>((resume) => {
     const [first, ...others] = hosts
     // Also later: a server goes on without a connection that it could not accept.

@@ -26,7 +26,7 @@ export const outboundServer = (
   access: AccessByLanes
 ): ReplicaOptions["serveOutbound"] => {
   if (!values.takesTunnels || configuration === undefined) return undefined
-  const { bootstrapPort, cellPort: port, certificateHours } = values
+  const { bootstrapPort, cellPort: port, certificateHours, webSocketPort } = values
   return (api) =>
     serveOutboundMembers(
       {
@@ -36,6 +36,7 @@ export const outboundServer = (
           hosts: [host, ...(fallback === undefined ? [] : [fallback.host])],
           port,
           bootstrapPort,
+          webSocketPort,
           certificateHours
         },
         isConfigured: (name) =>

@@ -36,7 +36,7 @@ import type { TunnelMoment } from "../../domain/outbound/tunnel-end.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
 import { mirrordClusters } from "../../domain/resources/mirrord-cluster.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
-import { type CellNotServed, type CellTunnel, TunnelListener } from "../../ports/tunnel.ts"
+import { type CellNotServed, type CellPorts, type CellTunnel, TunnelListener } from "../../ports/tunnel.ts"
 import { type EventRecorder, makeEventRecorder } from "../kernel/event-recorder.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import { makeInTurn } from "../kernel/keyed-mutex.ts"
@@ -48,11 +48,9 @@ import { version } from "../kernel/version.ts"
 import { ensureTunnelAuthority } from "./authority.ts"
 import { shutOutFormerKeys, type MembersOptions, redeemToken, refusalOf, renewCertificate } from "./members.ts"
 
-export interface CellSettings {
+export interface CellSettings extends CellPorts {
   /** As in the port for tunnels. */
   readonly hosts: ReadonlyArray<string>
-  readonly port: number
-  readonly bootstrapPort: number
   readonly certificateHours: number
 }
 
@@ -68,10 +66,7 @@ export interface CellOptions {
 }
 
 /** A cell for those who reach members through it. */
-export interface Cell {
-  /** The port that it listens on. */
-  readonly port: number
-  readonly bootstrapPort: number
+export interface Cell extends CellPorts {
   /** Opens a lane to a member's API server. Throws an error that says why there is no tunnel. */
   readonly openLane: (name: ClusterName) => Duplex
   /** When the certificate of the member's tunnel ends, epoch ms; `undefined` while there is none. */

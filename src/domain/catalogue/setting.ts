@@ -53,6 +53,12 @@ export const forms = {
     must: "an address and a port",
     cure: "write for example [::]:443 or 0.0.0.0:443"
   },
+  cellAddress: {
+    pattern:
+      /^((\[[0-9a-fA-F:.]+\]|[^:[\]\s/]+):([0-9]{1,4}|[0-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])|[wW][sS][sS]?:\/\/([0-9A-Za-z_.-]+|\[[0-9A-Fa-f:.]+\])(:([0-9]{1,4}|[0-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?(\/[!-~]*)?)$/u,
+    must: "a host and a port, or the URL of a WebSocket",
+    cure: "write for example cell.example.com:8443, or wss://cell.example.com/tunnels"
+  },
   port: { ...whole("", 65_535, "write for example 61337, or leave it out"), must: "a port from 1 to 65535" },
   /** More protects nothing. */
   bound: whole("", 10_000, "write for example 100, or leave it out"),
@@ -97,6 +103,7 @@ type CheckedForm = keyof typeof forms
 interface Values extends Readonly<Record<CheckedForm, unknown>> {
   readonly truth: boolean
   readonly address: string
+  readonly cellAddress: string
   readonly port: number
   readonly bound: number
   readonly leaseTime: number

@@ -30,6 +30,13 @@ export const outboundSettings = {
     where: "cell",
     about: "port at which a member trades its token for its first certificate"
   },
+  webSocketPort: {
+    variable: "OPERATOR_CELL_WEBSOCKET_PORT",
+    form: "port",
+    value: "operator.cell.webSocketPort",
+    where: "cell",
+    about: "port at which WebSockets carry tunnels, for an ingress that ends TLS; there is none without it"
+  },
   certificateHours: {
     variable: "OPERATOR_CELL_CERTIFICATE_HOURS",
     form: "bound",
@@ -48,19 +55,17 @@ export const outboundSettings = {
   },
   cellAddress: {
     variable: "OPERATOR_OUTBOUND_CELL",
-    form: "address",
+    form: "cellAddress",
     value: "operator.outbound.cell",
     where: "outpost",
-    cure: "write for example cell.example.com:8443",
-    about: "host and port of the primary's tunnels"
+    about: "host and port of the primary's tunnels, or the URL of a [WebSocket](../operating/outbound.md#by-websocket)"
   },
   bootstrapAddress: {
     variable: "OPERATOR_OUTBOUND_BOOTSTRAP",
-    form: "address",
+    form: "cellAddress",
     value: "operator.outbound.bootstrap",
     where: "outpost",
-    cure: "write for example cell.example.com:8444",
-    about: "host and port at which the primary takes the token"
+    about: "host and port at which the primary takes the token, or the URL of a WebSocket"
   },
   cellPin: {
     variable: "OPERATOR_OUTBOUND_PIN",

@@ -67,10 +67,22 @@ const collectors = mostly(
   )
 )
 const namespace = mostly(fc.constantFrom("clusters", "a-1"), fc.constantFrom("a.b", "a,b", "-", true))
+const cellAddresses = mostly(
+  fc.constantFrom("cell.example.com:8443", "[fd00::1]:1", "wss://cell.example.com/tunnels", "ws://127.0.0.1:65535"),
+  fc.constantFrom(
+    "cell.example.com",
+    "cell.example.com:65536",
+    "https://cell.example.com",
+    "wss://a:65536",
+    "wss://",
+    true
+  )
+)
 /** The texts that people may write for a variable, good and bad, by the form of its setting. */
 const texts: Readonly<Record<Setting["form"], fc.Arbitrary<unknown>>> = {
   truth: truths,
   address: addresses,
+  cellAddress: cellAddresses,
   port: ports,
   bound: bounds,
   leaseTime: leaseTime(1, 2, 10, 12, 15, "20", "60"),

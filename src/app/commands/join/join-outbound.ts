@@ -10,11 +10,15 @@ import { Clock, Effect, Result, type Scope } from "effect"
 import { forms, hasForm } from "../../../domain/catalogue/setting.ts"
 import { quoted } from "../../../domain/clean-text.ts"
 import { type JoinPlan, planJoin } from "../../../domain/commands/join/join-plan.ts"
-import { type DialledCell, type JoinRequest, unusedFlags } from "../../../domain/commands/join/join-request.ts"
+import {
+  cellAddresses,
+  type DialledCell,
+  type JoinRequest,
+  unusedFlags
+} from "../../../domain/commands/join/join-request.ts"
 import { clusterName, credentialsSecretName } from "../../../domain/fleet/cluster-name.ts"
 import { readAdmittedKeys } from "../../../domain/outbound/admitted-keys.ts"
 import { type BootstrapToken, storedTokenData, tokenText } from "../../../domain/outbound/bootstrap-token.ts"
-import { outboundSettings } from "../../../domain/outbound/settings.ts"
 import { secrets } from "../../../domain/resources/core-kinds.ts"
 import { readResource } from "../../../domain/resources/resource-descriptor.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"
@@ -75,11 +79,13 @@ const addressesOf = ({
   bootstrap,
   cell
 }: JoinOutboundOptions): Effect.Effect<Pick<DialledCell, "bootstrap" | "cell">, Unanswered> => {
-  const wrong = (flag: string, found?: string) =>
-    refused(`${flag}: found ${quoted(found ?? "")}; write a host and a port, such as cell.example.com:8443.`)
-  if (cell === undefined || !hasForm(forms.address, cell)) return wrong("--cell", cell)
-  const other = bootstrap ?? `${cell.slice(0, cell.lastIndexOf(":"))}:${outboundSettings.bootstrapPort.default}`
-  return hasForm(forms.address, other) ? Effect.succeed({ cell, bootstrap: other }) : wrong("--bootstrap", other)
+  const wrong = (flag: string, found = "") => refused(`${flag}: found ${quoted(found)}; ${forms.cellAddress.cure}.`)
+  if (cell === undefined || !hasForm(forms.cellAddress, cell)) return wrong("--cell", cell)
+  const usual = cellAddresses(cell)
+  const other = bootstrap ?? usual.bootstrap
+  return hasForm(forms.cellAddress, other)
+    ? Effect.succeed({ cell: usual.cell, bootstrap: other })
+    : wrong("--bootstrap", other)
 }
 
 /** Sentences about flags that have no effect. */

@@ -10,6 +10,7 @@ import { clusterNameProblem } from "../../fleet/cluster-name.ts"
 import { encodeBase64Text } from "../../fleet/credentials/base64.ts"
 import type { AuthType } from "../../fleet/credentials/cluster-auth.ts"
 import type { JsonObject } from "../../json.ts"
+import { outboundSettings } from "../../outbound/settings.ts"
 
 /** The kinds of credentials, as the flag `--provider` names them; `outbound`: none, the member dials the primary. */
 export const joinProviders = ["token", "mtls", "eks", "aks", "outbound"] as const
@@ -125,14 +126,26 @@ const rbacGroup = "rbac.authorization.k8s.io"
 
 /** The way of a member to its primary, as the values of its chart have it. */
 export interface DialledCell {
-  /** Host and port of the tunnels. */
+  /** Host and port of the tunnels, or the URL of a WebSocket. */
   readonly cell: string
-  /** Host and port at which the token is taken. */
+  /** Host and port at which the token is taken, or the URL of a WebSocket. */
   readonly bootstrap: string
   /** SHA-256 of the public key of the primary's authority for tunnels, hex. */
   readonly pin: string
   /** `undefined` before it is made. */
   readonly token: string | undefined
+}
+
+/**
+ * The addresses of tunnels and of redemptions for the address of a cell. The URL of a WebSocket leads to both by the
+ * last part of its path.
+ */
+export const cellAddresses = (cell: string): Pick<DialledCell, "bootstrap" | "cell"> => {
+  if (/^ws/iu.test(cell) && cell.includes("//")) {
+    const root = cell.replace(/(\/tunnels|\/)?$/u, "")
+    return { cell: `${root}/tunnels`, bootstrap: `${root}/bootstrap` }
+  }
+  return { cell, bootstrap: `${cell.slice(0, cell.lastIndexOf(":"))}:${outboundSettings.bootstrapPort.default}` }
 }
 
 /** Values for the release of the member. `dialled`: `undefined` unless it dials the primary. */

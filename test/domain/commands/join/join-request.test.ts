@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest"
-import { memberValues, primaryValues, unusedFlags } from "../../../../src/domain/commands/join/join-request.ts"
+import {
+  cellAddresses,
+  memberValues,
+  primaryValues,
+  unusedFlags
+} from "../../../../src/domain/commands/join/join-request.ts"
 import { request } from "./joining.ts"
 
 describe("the values for a member", () => {
@@ -37,6 +42,16 @@ describe("a member that dials out", () => {
       operator: { cell: { enabled: true }, multiCluster: { enabled: true, clusters: { c: { authType: "outbound" } } } }
     })
   })
+  it.each([
+    ["cell.example.com:9443", "cell.example.com:9443", "cell.example.com:8444"],
+    ["[fd00::1]:9443", "[fd00::1]:9443", "[fd00::1]:8444"],
+    ["wss://cell.example.com", "wss://cell.example.com/tunnels", "wss://cell.example.com/bootstrap"],
+    ["wss://cell.example.com/a/", "wss://cell.example.com/a/tunnels", "wss://cell.example.com/a/bootstrap"],
+    ["WSS://cell:1/tunnels", "WSS://cell:1/tunnels", "WSS://cell:1/bootstrap"],
+    ["ws:8443", "ws:8443", "ws:8444"]
+  ])("finds tunnels and redemptions by the cell %s", (address, cell, bootstrap) =>
+    expect(cellAddresses(address)).toEqual({ cell, bootstrap })
+  )
   it("is not joined with flags that it has no use for", () =>
     expect(unusedFlags({ "--server": "https://c", "--region": undefined, "--wait": false })).toEqual([
       '--server: found "https://c", which --outbound does not use; leave it out.'
