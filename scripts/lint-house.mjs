@@ -86,7 +86,7 @@ const without = (refused, cure) => (context) => ({
 
 /** Comments in plain English: "`undefined` if …" for a missing value, "report" and "name" for news, "again". */
 const words = without(
-  /[;,.] [Nn]othing: |; nothing (?:while|where|if|before) |\b(?:told|tells?) of\b|\banew\b/gu,
+  /(?:^N|[;,.] [Nn])othing: |; nothing (?:while|where|if|before) |\b(?:told|tells?) of\b|\banew\b/gu,
   'write "`undefined` if", "reports" or "again"'
 )
 

@@ -62,7 +62,7 @@ const failed = (request: EphemeralRequest, detail: string): AgentFailed =>
 /** Two agents of one container are two, although they have one name for sessions. */
 const uidOf = ({ podUid }: AgentPlacement, container: string): string => `${podUid ?? ""}/${container}`
 
-/** The pod in which the target was found: another one of its name has other containers. */
+/** Reads the target's pod by its UID: a new pod of the same name is a different target. */
 const readPod = Effect.fnUntraced(function* (
   { api }: AgentStarter,
   request: EphemeralRequest

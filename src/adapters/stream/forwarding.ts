@@ -1,7 +1,7 @@
 /**
- * The way of the whole messages of one reader: each is judged by its head and passes to another channel, or is
- * delivered. A message that begins like the one before it, and is as long, passes as the earlier message did
- * (bulk-row.ts). Messages in a row that pass to one channel in the form in which they came leave as one piece.
+ * Forwards whole messages of one reader: by its first bytes each goes to another channel, or to the handler. A message
+ * that begins like the one before it, and is as long, passes as the earlier message did (bulk-row.ts). Messages in a
+ * row that pass to one channel in the form in which they came leave as one piece.
  *
  * Not here: finding messages in a stream (frame-reader.ts, agent-channel.ts), and writing (outlet.ts).
  */

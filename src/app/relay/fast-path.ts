@@ -1,7 +1,8 @@
 /**
- * Judges messages by their head, so that bulk is not read, and learns from the router how to (relay/learnt-routes.ts).
+ * Forwards bulk messages, unread, by the route that the router chose for the first message of their kind
+ * (relay/learnt-routes.ts).
  *
- * Not here: messages that are not judged to pass, which take the way of message-path.ts.
+ * Not here: all other messages, which message-path.ts handles.
  */
 
 import { mustHear } from "../../domain/protocol/message-filter.ts"

@@ -1,6 +1,6 @@
 /**
- * Name of a branch's pod, which its Secret shares. Each resource has its own, also where it has the name of an earlier
- * resource: its pod may still be there.
+ * Name of a branch's pod, which its Secret shares. It is unique per UID of the resource: the pod of a deleted namesake
+ * may still exist.
  */
 
 import { withoutEnd } from "../clean-text.ts"

@@ -27,11 +27,11 @@ export interface BranchRequest {
   readonly connectionSettings: Readonly<Record<string, string>>
   /** Query parameters of the URL that the application gets. */
   readonly queryParameters: Readonly<Record<string, string>>
-  /** Nothing: the database has its name in the source. */
+  /** `undefined` if the database has its name in the source. */
   readonly databaseName: string | undefined
   /** Name of the administrators' settings for it; `undefined` for the default ones. */
   readonly profile: string | undefined
-  /** Nothing: the branch has none. */
+  /** `undefined` if the branch has none. */
   readonly migrations: MigrationRequest | undefined
   readonly image: { readonly _tag: "Named"; readonly image: string } | { readonly _tag: "Tag"; readonly tag: string }
   /** How long the branch stays after its last use. */

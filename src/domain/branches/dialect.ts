@@ -24,7 +24,7 @@ export interface BranchAccess {
   readonly port: number
   readonly user: string
   readonly password: Redacted.Redacted
-  /** Nothing: the database has the name that it has in the source. */
+  /** `undefined` if the database has the name that it has in the source. */
   readonly database: string | undefined
 }
 

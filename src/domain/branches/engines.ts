@@ -30,7 +30,7 @@ interface Engine {
   readonly whyNoOtherMode?: string
   /** Further parameters of a connection, beside host, port, user, password and database. */
   readonly extraParameters: ReadonlyArray<string>
-  /** Nothing: branches of this engine cannot be made yet. */
+  /** Missing if branches of this engine cannot be made yet. */
   readonly dialect?: Dialect
 }
 

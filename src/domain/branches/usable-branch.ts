@@ -19,7 +19,7 @@ export interface UsableBranch {
   readonly isBeingDeleted: boolean
   /** The branch that its object asks for; the failure is a sentence. */
   readonly request: Result.Result<BranchRequest, string>
-  /** Nothing: it is not known, or not yet. */
+  /** `undefined` while it is not known. */
   readonly access: BranchAccess | undefined
   /** Ids of the sessions that use it, as its status names them. */
   readonly sessions: ReadonlyArray<string>

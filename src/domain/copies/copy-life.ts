@@ -60,7 +60,7 @@ export const copyState = (pod: Pod, container: string, replacement: Replacement,
   if (state.phase !== "Ready") return state
   if (replacement === "Unknown") return { phase: "InProgress" }
   return replacement === "NotDown"
-    ? failed("the workload is not scaled down for this copy: somebody has given it pods again, or it never was")
+    ? failed("the workload is not scaled down for this copy: it was given pods again, or it never was")
     : state
 }
 

@@ -81,7 +81,10 @@ const isNamed = ({ hostname }: OutgoingRule, { address, effort, names }: Judged,
   return isBlocking && names.isFull(ip)
 }
 
-/** `isBlocking`: an address that reaches another one is in the network if either is, and not only if both are. */
+/**
+ * An address that reaches another address: a rule that blocks matches if either of them is in the network, a rule that
+ * allows only if both are.
+ */
 const isInNetwork = ({ network }: OutgoingRule, { address }: Connection, isBlocking: boolean): boolean => {
   if (network === undefined) return true
   const octets = address._tag === "Ip" ? parseIp(address.value.ip) : undefined

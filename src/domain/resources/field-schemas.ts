@@ -19,8 +19,8 @@ export const time = (description: string) => Schema.String.annotate({ format: "d
 export const truth = (description: string) => Schema.Boolean.annotate({ description })
 
 /**
- * An integer without an upper bound. `Schema.Int` takes none of which JavaScript does not hold the last digits, and the
- * object with it would be unreadable.
+ * An integer without an upper bound. `Schema.Int` rejects integers above 2^53 − 1, and one such field would make the
+ * whole object unreadable.
  */
 const isUnsigned = Schema.makeFilter((value: number) => Number.isInteger(value) && value >= 0, {
   expected: "an integer of at least 0",

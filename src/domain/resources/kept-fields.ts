@@ -52,7 +52,7 @@ const keptItems =
     return kept.every((item, index) => item === value[index]) ? value : kept
   }
 
-/** Nothing: the field is not kept. */
+/** How a field is kept; `undefined` if it is not. */
 type KeepField = (name: string) => Keep | undefined
 
 const keptFields =

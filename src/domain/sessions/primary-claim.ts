@@ -58,8 +58,8 @@ export const judgeClaim = ({ holder, mustTell, namespace, own, primary }: Primar
       : { _tag: "Admitted" }
   if (!isUid(primary))
     return refused(
-      `in the annotation ${childAnnotations.primaryUid} ${quoted(primary)} was found; ` +
-        "right is the UID of the primary's namespace kube-system"
+      `the annotation ${childAnnotations.primaryUid} is ${quoted(primary)}; ` +
+        "it must be the UID of the primary's namespace kube-system"
     )
   if (primary === own || primary === holder) return { _tag: "Admitted" }
   if (holder === undefined) return { _tag: "ToRecord", primary }

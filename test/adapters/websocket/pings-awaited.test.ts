@@ -17,7 +17,7 @@ const start = () => {
 }
 
 describe("pings that are awaited", () => {
-  it("do not count before the first one: who never pings owes none", () => {
+  it("time out no peer that has never pinged", () => {
     const { lost, socket } = start()
     socket.emit("message")
     vi.advanceTimersByTime(3_600_000)

@@ -166,7 +166,7 @@ describe("a copy that replaces its target", () => {
       yield* pass("15 seconds")
       assert.deepStrictEqual(copied.workload(), { replicas: 5, labels: {} })
       const { failure_message, phase } = (yield* copied.get(name)).status
-      assert.deepStrictEqual([phase, failure_message?.includes("somebody has given it pods again")], ["Failed", true])
+      assert.deepStrictEqual([phase, failure_message?.includes("it was given pods again")], ["Failed", true])
       copied.scale(0)
       yield* minutes(2)
       assert.deepStrictEqual(copied.copies(), [])

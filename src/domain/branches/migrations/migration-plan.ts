@@ -64,7 +64,7 @@ const maxPull = 30_000
 interface Situation {
   readonly generation: number
   readonly stored: MigrationStatus | undefined
-  /** Nothing: the spec asks for none. */
+  /** `undefined` if the spec asks for none. */
   readonly wanted: ObservedMigrations | undefined
   /** Whether migrations could reach the branch now. */
   readonly isUp: boolean

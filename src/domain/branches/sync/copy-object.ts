@@ -152,7 +152,7 @@ const phases = ["Init", "Pending", "Ready", "Failed"]
 const stepOf = (branch: Pick<SyncedBranch, "status">): number => phases.indexOf(phaseOf(branch) ?? "")
 
 const notFromHere =
-  "The branch belongs to somebody else, who has it in the default cluster: migrations are not run in it from here."
+  "The branch was ordered in the default cluster by another owner: migrations are not run in it from here."
 
 /** The outcome of the migrations that the origin's spec asks for, by the origin's generations. */
 const migrationsOf = (origin: SyncedBranch, copy: SyncedBranch, { borrowed }: CopyReference): unknown => {

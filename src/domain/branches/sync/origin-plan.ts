@@ -146,7 +146,7 @@ const borrow = (
   const place = `${reference.namespace}/${copy.metadata.name}`
   // The API server has drawn the name, so it says nothing about the branch.
   if (resource.kind !== syncedBranches.kind) {
-    const why = `Cluster ${reference.cluster} has a ${resource.kind} ${place} of somebody else: run the command again.`
+    const why = `Cluster ${reference.cluster} has a ${resource.kind} ${place} of another owner: run the command again.`
     return fail(observed, why, now)
   }
   if (enginesOf(origin).join() === enginesOf(copy).join())

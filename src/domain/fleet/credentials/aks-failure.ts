@@ -15,7 +15,7 @@ const federation =
 /** The cure by Entra's code or the error's name; the first that fits counts. */
 const cures: ReadonlyArray<readonly [RegExp, string]> = [
   [/^AADSTS7002\d+$|^AADSTS700027$/u, federation],
-  [/^AADSTS7000(?:16|38)$/u, "look whether clientId is an application of this tenant, and tenantId the right one"],
+  [/^AADSTS7000(?:16|38)$/u, "check that clientId is an application of the tenant tenantId"],
   [/^AADSTS9000(?:2|23)$/u, "correct tenantId, or the pod's AZURE_TENANT_ID"],
   [/^AADSTS(?:500011|650057)$/u, "look whether the AKS cluster belongs to this tenant, and correct tenantId"],
   [/^AADSTS50166$/u, "let Microsoft Entra reach the OIDC issuer of the operator's cluster"],

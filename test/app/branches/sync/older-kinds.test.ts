@@ -64,7 +64,7 @@ describe("a branch of an older kind that users order at a primary", () => {
     yield* order(synced)
     assert.strictEqual(
       at(origin(synced), "status", "error"),
-      `Cluster a has a PgBranchDatabase ${namespace}/${name} of somebody else: run the command again.`
+      `Cluster a has a PgBranchDatabase ${namespace}/${name} of another owner: run the command again.`
     )
     yield* seconds(25)
     assert.isUndefined(origin(synced))

@@ -12,7 +12,7 @@ describe("a failure to get a token of Microsoft Entra", () => {
   it.each([
     ["AADSTS70021", "federated credential"],
     ["AADSTS700213", "federated credential"],
-    ["AADSTS700016", "look whether clientId"],
+    ["AADSTS700016", "check that clientId"],
     ["AADSTS90002", "correct tenantId"],
     ["AADSTS500011", "belongs to this tenant"],
     ["AADSTS50166", "reach the OIDC issuer"],
