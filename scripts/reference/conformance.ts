@@ -69,7 +69,7 @@ export const conformance: Page = {
       "clusters ask of an operator. [Each rule](../../test/conformance) has an id, and names the tests that fail " +
       "when it does not hold. [status.md](status.md) says the same by feature, in less space.",
     "**yes**: the rule holds. **part**: it holds except for what its reason says. **no**: it does not hold, and the " +
-      "reason says what happens to somebody who needs it. **n/a**: there is nothing here that the rule is about. " +
+      "reason says what happens to a user who needs it. **n/a**: there is nothing here that the rule is about. " +
       "Rules that hold are not listed here.",
     table(
       ["document", "ids", "rules", ...statuses],
