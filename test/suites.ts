@@ -24,6 +24,7 @@ export type Need =
   | "DynamoDB"
   | "ElasticMQ"
   | "mounts"
+  | "network namespaces"
   | "Debian's packages"
   | "memory groups"
   | "node"
@@ -130,6 +131,10 @@ export const suites = {
     finds: "a member that is away for three minutes needs a restart"
   },
   "kubernetes/member-credentials": { needs: ["control plane"], finds: "a renewed or replaced credential is not used" },
+  "kubernetes/outbound-networks": {
+    needs: ["control plane", "network namespaces"],
+    finds: "a member that dials out is needed from the primary's side, or does not survive a NAT that forgets it"
+  },
   "kubernetes/own-certificate": { needs: ["control plane"], finds: "kube-apiserver refuses our serving certificate" },
   "kubernetes/playground": { needs: ["control plane"], finds: "`npm start -- --kubernetes` does not tell its story" },
   "kubernetes/real-client": { needs: clientOnKubernetes, finds: "the client relies on answers of a real API server" },
@@ -139,6 +144,10 @@ export const suites = {
   "lab/simulation/command/simulate-command": { needs: [], finds: "`npm run simulate` loses a failure" },
   "lab/simulation/command/worker-pool": { needs: [], finds: "a story is lost with the process that ran it" },
   "lab/playground/playground": { needs: [], finds: "`npm start` does not tell its story" },
+  "lab/playground/closed-network": {
+    needs: ["network namespaces"],
+    finds: "a program in a network of its own reaches what no door leads to, or the network outlives its playground"
+  },
   "lab/playground/branches/branch-story": {
     needs: ["mirrord", "PostgreSQL"],
     finds: "`npm start -- --branches` does not tell its story"

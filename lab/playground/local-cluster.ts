@@ -50,6 +50,16 @@ export interface Playground<Cluster extends LocalCluster = EmbeddedCluster> {
   readonly setMembers: (names: ReadonlyArray<string>) => Effect.Effect<void, { readonly message: string }>
   /** The primary's cell; `undefined` unless members dial out. */
   readonly cell?: PlaygroundCell
+  /** The networks that keep the primary from members that dial out; `undefined` where all are in one network. */
+  readonly networks?: NetworksApart
+}
+
+/** The networks of a fleet whose primary cannot reach the members that dial out. */
+export interface NetworksApart {
+  /** The outcome of dialling an API server from the primary's network, by address: `connected`, or the error's code. */
+  readonly dialled: (server: string) => Effect.Effect<Readonly<Record<string, string>>, { readonly message: string }>
+  /** Runs commands of a shell where the addresses of members that dial are translated; the result is their output. */
+  readonly atTranslation: (commands: string) => Effect.Effect<string, { readonly message: string }>
 }
 
 /** A cell as members reach it. */

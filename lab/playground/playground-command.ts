@@ -12,6 +12,7 @@ import { makeMirrord } from "./branches/mirrord.ts"
 import { engineImage, postgresqlFolder } from "./branches/postgresql.ts"
 import { startShopDatabase } from "./branches/shop-database.ts"
 import { shortPath } from "./branches/short-path.ts"
+import { closedNetworkProblem } from "./closed-network.ts"
 import { claimSubnets } from "./free-addresses.ts"
 import { freePort } from "./free-ports.ts"
 import { startKubernetesPlayground } from "./kubernetes/kubernetes-playground.ts"
@@ -128,6 +129,15 @@ const claim = (options: PlaygroundCommandOptions, reporter: Reporter) =>
     yield* reporter.say(`  … starting ${clusters.length} clusters, with addresses from 127.${options.subnet}.0.0 on`)
   })
 
+/** Whether the primary is to be in another network than a member that dials out. Says so where that cannot be. */
+const canBeApart = (options: PlaygroundCommandOptions, reporter: Reporter) =>
+  Effect.suspend(() => {
+    if (options.topology !== "outbound") return Effect.succeed(false)
+    const problem = closedNetworkProblem()
+    if (problem === undefined) return Effect.succeed(true)
+    return Effect.as(reporter.say(`  … with the primary and cluster-b in one network: ${problem}`), false)
+  })
+
 /** Starts the playground, on real control planes if that is asked for and their programs exist. */
 const start = (
   options: PlaygroundCommandOptions,
@@ -143,7 +153,8 @@ const start = (
     if (!options.kubernetes) return (yield* startPlayground(settings)) satisfies AnyPlayground
     const programs = findPrograms(process.env)
     if (isMissing(programs)) return yield* new PlaygroundError({ detail: missingPrograms(programs) })
-    return (yield* startKubernetesPlayground({ ...settings, programs })) satisfies AnyPlayground
+    const isApart = yield* canBeApart(options, reporter)
+    return (yield* startKubernetesPlayground({ ...settings, programs, isApart })) satisfies AnyPlayground
   })
 
 /** The database behind the workload, and the playground's settings for branches of it. */

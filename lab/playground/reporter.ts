@@ -22,6 +22,7 @@ const sentences: Readonly<Record<string, string>> = {
   workload: "the demo workload runs",
   operators: "an operator serves in each cluster",
   session: "one session over all clusters is open",
+  unreachable: "the API server of the member that dials out cannot be reached from the primary's network",
   env: "the environment comes from the default cluster",
   file: "a file comes from the default cluster",
   outgoing: "an outgoing connection leaves from the default cluster",
@@ -58,6 +59,7 @@ const inWords = (named: unknown): string =>
 /** The evidence that people see behind a step. */
 const evidence: Readonly<Record<string, (details: StepDetails) => unknown>> = {
   session: ({ session }) => session,
+  unreachable: ({ answers }) => inWords(answers),
   env: ({ CLUSTER }) => `CLUSTER=${String(CLUSTER)}`,
   file: ({ content }) => content,
   outgoing: ({ greeting }) => greeting,

@@ -15,7 +15,7 @@ import type { ClientEvent } from "../client/client-output.ts"
 import { openSessionClient, type SessionClient } from "../client/session-client.ts"
 import { awaited, type Hangs, seen } from "./awaited.ts"
 import { joinFleet, leaveFleet, type Membership } from "./leave-and-join.ts"
-import type { AnyPlayground, AnyRunningCluster } from "./local-cluster.ts"
+import type { AnyPlayground, AnyRunningCluster, NetworksApart } from "./local-cluster.ts"
 import { operatorNamespace, workloadNamespace } from "./manifests.ts"
 import type { Reporter } from "./reporter.ts"
 import { clientOptions, openStorySession } from "./story-session.ts"
@@ -73,6 +73,17 @@ const readEnvironment = ({ defaultCluster, playground, id }: Story, certificate:
     return { CLUSTER: cluster }
   }).pipe(Effect.scoped)
 
+/** A member that dials out takes part although the primary's network has no way to its API server. */
+const dialFromPrimary = ({ cluster }: AnyRunningCluster, { dialled }: NetworksApart) =>
+  Effect.gen(function* () {
+    const answers = yield* Effect.mapError(dialled(cluster.server), ({ message }) => failed(message))
+    yield* demand(
+      !Object.values(answers).includes("connected"),
+      `the primary's network reaches the API server of ${cluster.name}: ${JSON.stringify(answers)}`
+    )
+    return { answers }
+  })
+
 const readFile = ({ client, defaultCluster }: Story) =>
   Effect.gen(function* () {
     const openOptions = { read: true, write: false, append: false, truncate: false, create: false, createNew: false }
@@ -120,7 +131,7 @@ const connectOut = ({ client, defaultCluster }: Story) =>
   })
 
 /** The local process of the session: answers every stolen request. */
-const answerRequests = (client: SessionClient): Effect.Effect<void, never, Scope.Scope> =>
+export const answerRequests = (client: SessionClient): Effect.Effect<void, never, Scope.Scope> =>
   client.listen((event: ClientEvent) => {
     if (event._tag !== "HttpRequest") return
     const body = utf8.encode(`local process: ${event.method} ${event.uri}\n`)
@@ -207,7 +218,7 @@ const loseMember = (story: Story, member: AnyRunningCluster) =>
  * as long as the one before: mirrord's own agent cuts a connection that comes while it makes its rules, and neither end
  * hears of it.
  */
-const takesPart = ({ description, entry = "" }: AnyRunningCluster) =>
+export const takesPart = ({ description, entry = "" }: AnyRunningCluster) =>
   Effect.suspend(() => {
     let patience = 2_500
     return seen(
@@ -305,6 +316,8 @@ export const playStory = (playground: AnyPlayground, kubeconfig: string, reporte
       if (_tag === "Pong") pongs++
     })
     const story: Story = { playground, client, id, defaultCluster, workloads }
+    if (member?.description.dialsOut === true && playground.networks !== undefined)
+      yield* step("unreachable", dialFromPrimary(member, playground.networks))
     yield* step("env", readEnvironment(story, certificate))
     yield* step("file", readFile(story))
     yield* step("outgoing", connectOut(story))

@@ -82,6 +82,7 @@ const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>
   "check/test-script.test.ts": { sleep: "a planted test", timer: "a planted test" },
   "check/walls.test.ts": { timer: "planted violations", clock: "planted violations" },
   "kubernetes/control-plane.ts": { clock: "when a token ends" },
+  "kubernetes/outbound-networks.test.ts": { clock: "how long a loss took, which is printed" },
   "kubernetes/member-away.test.ts": { sleep: "the three minutes that a test is about" },
   "adapters/azure/aks-tokens.test.ts": { clock: "when tokens end" },
   "support/entra-stand-in.ts": { clock: "the clock of Microsoft Entra, by which tokens end" },

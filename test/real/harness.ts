@@ -77,6 +77,8 @@ export interface RealPlaygroundOptions {
   readonly sessionTtlSecs?: number
   /** As in `KubernetesPlaygroundOptions`. Calls are not compared with the chart's rights before `rightsBegin`. */
   readonly release?: Release
+  /** As in `KubernetesPlaygroundOptions`. */
+  readonly isApart?: boolean
   /** Whether to run `helm test`. */
   readonly runsDoctor?: boolean
 }
@@ -90,7 +92,8 @@ type EmbeddedSetting =
   | "primaryBranchEngines"
   | "primaryReplicas"
 
-interface EmbeddedOptions extends Omit<RealPlaygroundOptions, "release">, Pick<PlaygroundOptions, EmbeddedSetting> {
+interface EmbeddedOptions
+  extends Omit<RealPlaygroundOptions, "release" | "isApart">, Pick<PlaygroundOptions, EmbeddedSetting> {
   /** How long an agent waits for another client; the operator's default unless given. */
   readonly agentIdleTtlSecs?: number
   /** Default {@link remoteSessionTimeoutSecs}. */
@@ -138,6 +141,7 @@ export const useKubernetesPlayground = (assets: string, options: RealPlaygroundO
           ...settings(options, directory),
           braid,
           programs: programsIn(assets),
+          isApart: options.isApart === true,
           ...(options.release === undefined ? {} : { release: options.release })
         })
       ),

@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { postgresqlFolder } from "../../lab/playground/branches/postgresql.ts"
+import { closedNetworkProblem } from "../../lab/playground/closed-network.ts"
 import { engineProgram, furtherEngine, missingEngines } from "../../lab/playground/engine-programs.ts"
 import { installedPrograms, isProgram, programNames, takesChart } from "../../lab/playground/kubernetes/programs.ts"
 import { findNode, missingAgent } from "../../lab/playground/node/node-files.ts"
@@ -142,6 +143,7 @@ const finders: Readonly<Record<Need, () => Found>> = {
   DynamoDB: () => engine("java", "DynamoDBLocal.jar"),
   ElasticMQ: () => engine("java", "elasticmq.jar"),
   mounts,
+  "network namespaces": () => foundUnless(closedNetworkProblem(), "unshare"),
   "Debian's packages": () =>
     foundUnless(
       ((system) => system && `apt brings the image's base on Debian 12 only; this is ${system}`)(unfitMachine()),

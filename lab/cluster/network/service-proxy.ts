@@ -3,12 +3,18 @@
  * plain sockets; a stand-in in this process asks `serviceRoutes` instead.
  */
 
+import type { Server } from "node:net"
 import { Effect, type Scope } from "effect"
 import type { ObjectReader } from "../store/object-reader.ts"
 import { endpointSlices, services } from "../store/resource-refs.ts"
 import type { Endpoint } from "./endpoint.ts"
 import { servedPorts, type ServedPort, serviceRoutes } from "./service-endpoints.ts"
 import { TcpForwarder } from "./tcp-forwarder.ts"
+
+type ListenAt = (at: { readonly host: string; readonly port: number }, server: Server) => Promise<void>
+
+/** A failure is an event of the server. */
+const listenHere: ListenAt = (at, server) => Promise.resolve(void server.listen({ ...at, backlog: 1024 }))
 
 const keyOf = ({ ip, port }: Endpoint): string => `${ip}:${port}`
 
@@ -18,10 +24,12 @@ const keyOf = ({ ip, port }: Endpoint): string => `${ip}:${port}`
  * user may not bind (below 1024 without privilege) is left out, with a warning.
  *
  * @param reach the address of the machine that serves a pod's address (`Kubelet.reach`)
+ * @param listenAt has a server listen in the network of those who dial; in this machine's unless given
  */
 export const startServiceProxy = (
   store: ObjectReader,
-  reach: (endpoint: Endpoint) => Endpoint
+  reach: (endpoint: Endpoint) => Endpoint,
+  listenAt: ListenAt = listenHere
 ): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function* () {
     const route = serviceRoutes(store)
@@ -41,11 +49,14 @@ export const startServiceProxy = (
       })
       const key = keyOf(port.at)
       open.set(key, opened)
-      opened.server.on("error", (error) => {
+      const fail = (problem: unknown): void => {
         if (open.get(key) === opened) open.delete(key)
-        warn(port, error.message)
-      })
-      opened.server.listen({ host: port.at.ip, port: port.at.port, backlog: 1024 })
+        warn(port, problem instanceof Error ? problem.message : String(problem))
+      }
+      opened.server.on("error", fail)
+      // It may have been given up meanwhile.
+      opened.server.on("listening", () => open.get(key) === opened || opened.stop())
+      listenAt({ host: port.at.ip, port: port.at.port }, opened.server).catch(fail)
     }
     const reconcile = (): void => {
       const wanted = servedPorts(store.list(services).items, store.list(endpointSlices).items).filter(

@@ -6,11 +6,12 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
-import { asObjects, asString, at } from "../../../src/domain/json.ts"
+import { asNumber, asObjects, asString, at } from "../../../src/domain/json.ts"
 import type { ContainerContext, ContainerProgram } from "../../cluster/node/container-program.ts"
 import { serviceAccountPath, underRoot } from "../../cluster/node/container-volumes.ts"
 import { publishedAddresses } from "../../cluster/node/pod-addresses.ts"
 import { processProgram } from "../../cluster/node/process-program.ts"
+import type { ClosedNetwork } from "../closed-network.ts"
 
 /** The program as it stands in this repository. */
 export const braidSources = fileURLToPath(new URL("../../../src/app/braid.ts", import.meta.url))
@@ -80,23 +81,42 @@ const environment = (container: ContainerContext): Readonly<Record<string, strin
   }
 }
 
+/** Opens the ports that a container names, at the same address of this machine. A pod before it may have done so. */
+const leadToPod = (container: ContainerContext, host: string, { leadTo }: ClosedNetwork): void => {
+  for (const { containerPort } of asObjects(ownSpec(container)?.["ports"])) {
+    const at = { host, port: asNumber(containerPort) ?? 0 }
+    leadTo(at, at).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EADDRINUSE") container.log(`no door to ${host}:${at.port}: ${error.message}`)
+    })
+  }
+}
+
 /**
  * Braid's image as a process: entrypoint `braid`, with the container's arguments, its files, the identity of its
  * service account and the pod's own address.
  *
  * @param subnet of the node that runs the process
  * @param programOf the file of the program that an image holds, by the image with its tag
+ * @param network in which the process runs; this machine's unless given
  */
-export const braidImage = (subnet: number, programOf: (image: string) => string): ContainerProgram =>
+export const braidImage = (
+  subnet: number,
+  programOf: (image: string) => string,
+  network?: ClosedNetwork
+): ContainerProgram =>
   Object.assign(
     processProgram({
       command: (container) => {
         const { args, podIp } = container
         const program = programOf(asString(ownSpec(container)?.["image"]) ?? "")
-        const network = pathToFileURL(fileURLToPath(preload))
-        network.searchParams.set("address", publishedAddresses(subnet).real(podIp))
-        network.searchParams.set("subnet", String(subnet))
-        return [process.execPath, smallHeap, `--import=${network.href}`, program, ...args]
+        const address = publishedAddresses(subnet).real(podIp)
+        const addressed = pathToFileURL(fileURLToPath(preload))
+        addressed.searchParams.set("address", address)
+        addressed.searchParams.set("subnet", String(subnet))
+        const command = [process.execPath, smallHeap, `--import=${addressed.href}`, program, ...args] as const
+        if (network === undefined) return command
+        leadToPod(container, address, network)
+        return network.inNetwork(command)
       },
       env: environment
     }),

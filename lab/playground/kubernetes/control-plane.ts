@@ -67,14 +67,14 @@ export interface ControlPlaneOptions {
   readonly audit?: boolean
   /** More flags of kube-apiserver. */
   readonly apiServerFlags?: ReadonlyArray<string>
-  /** The network of a node, where the programs run; without it they run on this machine, and there is no node. */
+  /** The network in which the programs run; this machine's unless given. */
   readonly network?: PlaneNetwork
 }
 
-/** The network of a real node, as its control plane needs it. */
+/** A network of its own, as a control plane needs it. */
 export interface PlaneNetwork {
-  /** The node's address, at which pods and other clusters reach the API server. */
-  readonly address: string
+  /** A real node's address, at which pods and other clusters reach the API server; `undefined` without one. */
+  readonly address?: string
   /** A command that runs in the network. */
   readonly inNetwork: (command: Command) => Command
   /** Lets a port of 127.0.0.1 on this machine lead to the same port in the network. */
@@ -215,7 +215,8 @@ const writeIdentities = async (directory: string, { network }: ControlPlaneOptio
     privateKeyEncoding: { type: "pkcs8", format: "pem" }
   })
   const names = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"]
-  const addresses = ["127.0.0.1", ...(network === undefined ? [] : [network.address, nodeServices.apiServer])]
+  const node = network?.address
+  const addresses = ["127.0.0.1", ...(node === undefined ? [] : [node, nodeServices.apiServer])]
   return {
     authority,
     write,
@@ -279,7 +280,7 @@ const makeEtcd = ({ directory, etcdUrl, options, ports }: Setup): Program =>
     "--unsafe-no-fsync"
   ])
 
-/** Flags of an API server on this machine. */
+/** Flags of an API server without a real node. */
 const withoutNode: ReadonlyArray<string> = [
   "--bind-address=127.0.0.1",
   // An address for documentation (RFC 5737), which is never dialled: a machine without a network has none of its own.
@@ -288,7 +289,7 @@ const withoutNode: ReadonlyArray<string> = [
 ]
 
 /** Flags of an API server beside a real node. */
-const withNode = ({ identities }: Setup, { address }: PlaneNetwork): ReadonlyArray<string> => [
+const withNode = ({ identities }: Setup, address: string): ReadonlyArray<string> => [
   "--bind-address=0.0.0.0",
   `--advertise-address=${address}`,
   "--authorization-mode=Node,RBAC",
@@ -302,12 +303,13 @@ const withNode = ({ identities }: Setup, { address }: PlaneNetwork): ReadonlyArr
 const makeApiServer = async (setup: Setup): Promise<Program> => {
   const { auditLog, etcdUrl, identities, options, ports } = setup
   const { apiServerFlags = [], audit = false, network, serviceAccounts = false } = options
-  const { serviceRange = network === undefined ? "127.96.0.0/16" : nodeServices.range } = options
+  const node = network?.address
+  const { serviceRange = node === undefined ? "127.96.0.0/16" : nodeServices.range } = options
   const { ca, proxy, serving } = identities
   const policy = await identities.write("audit-policy.yaml", JSON.stringify(auditPolicy))
   return new Program("kube-apiserver", setup, [
     `--etcd-servers=${etcdUrl}`,
-    ...(network === undefined ? withoutNode : withNode(setup, network)),
+    ...(node === undefined ? withoutNode : withNode(setup, node)),
     `--secure-port=${ports.server}`,
     `--tls-cert-file=${serving.cert}`,
     `--tls-private-key-file=${serving.key}`,
@@ -340,7 +342,7 @@ const makeManager = ({ directory, identities, kubeconfigPath, options, ports }: 
     `--tls-cert-file=${identities.serving.cert}`,
     `--tls-private-key-file=${identities.serving.key}`,
     "--leader-elect=false",
-    ...(options.network === undefined
+    ...(options.network?.address === undefined
       ? // The stand-in kubelet sends no heartbeats.
         ["--controllers=*,-node-lifecycle-controller,-taint-eviction-controller"]
       : // A node is away after three reports of its kubelet are missing.

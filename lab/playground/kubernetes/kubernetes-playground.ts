@@ -11,6 +11,7 @@ import { createAuthority } from "../../cluster/http/pki.ts"
 import type { ServiceEntryError } from "../../cluster/network/service-entry.ts"
 import type { ImageRegistry } from "../../cluster/node/container-program.ts"
 import type { KubeletError } from "../../cluster/node/kubelet.ts"
+import type { ClosedNetwork } from "../closed-network.ts"
 import { demoApp } from "../demo-app.ts"
 import { makeToken, openCell } from "../dial-out.ts"
 import type { Playground } from "../local-cluster.ts"
@@ -20,6 +21,7 @@ import { PlaygroundError, waitForClusters, waitForView } from "../readiness.ts"
 import type { PlaygroundCluster, Topology } from "../topology.ts"
 import { braidImage, braidSources } from "./braid-image.ts"
 import { installChart } from "./helm-release.ts"
+import { openOutboundNetworks, type OutboundNetworks } from "./outbound-networks.ts"
 import type { Programs } from "./programs.ts"
 import { type RealCluster, startRealCluster } from "./real-cluster.ts"
 
@@ -47,6 +49,8 @@ export interface KubernetesPlaygroundOptions {
   readonly braid?: string
   /** Another release to begin with: its chart, and its operator's program for images of its version. */
   readonly release?: Release
+  /** Whether the primary is to be in a network of its own, so that it cannot reach members that dial out. */
+  readonly isApart?: boolean
   /** Called for each step. */
   readonly progress: (step: string) => Effect.Effect<void>
 }
@@ -59,11 +63,12 @@ interface Started {
 /** The images that a node knows. */
 const imagesOf = (
   { subnet }: PlaygroundCluster,
-  { braid = braidSources, release }: KubernetesPlaygroundOptions
+  { braid = braidSources, release }: KubernetesPlaygroundOptions,
+  network: ClosedNetwork | undefined
 ): ImageRegistry => {
-  const operator = braidImage(subnet, (image) =>
+  const programOf = (image: string): string =>
     release !== undefined && image.endsWith(`:${release.version}`) ? release.braid : braid
-  )
+  const operator = braidImage(subnet, programOf, network)
   return new Map([
     [operatorImage, operator],
     [images.agent, agentProgram],
@@ -176,6 +181,42 @@ const applyTo = ({ cluster, description }: Started, manifests: string, what: str
       new PlaygroundError({ detail: `${what} cannot be applied in ${description.name}: ${String(cause)}` })
   })
 
+/** The networks of the playground; none unless they are asked for. */
+const networksOf = ({ isApart = false }: KubernetesPlaygroundOptions) =>
+  isApart ? openOutboundNetworks : Effect.succeed(undefined)
+
+/** The clusters of the playground, without what is installed on them. */
+const startClusters = (options: KubernetesPlaygroundOptions, networks: OutboundNetworks | undefined) =>
+  Effect.gen(function* () {
+    const { directory, programs, topology } = options
+    const started = yield* Effect.forEach(
+      topology.clusters,
+      (description) => {
+        const network = description.isPrimary ? networks?.primary : undefined
+        return startRealCluster({
+          name: description.name,
+          programs,
+          directory,
+          subnet: description.subnet,
+          serviceSubnet: description.subnet + topology.clusters.length,
+          images: imagesOf(description, options, network),
+          ...(network && { network })
+        }).pipe(Effect.map((running) => ({ description, ...running })))
+      },
+      { concurrency: "unbounded" }
+    )
+    if (networks === undefined) return started
+    for (const { cluster, description } of started) {
+      if (description.dialsOut) yield* networks.hide(cluster.server)
+      else if (!description.isPrimary) yield* networks.admit(cluster.server)
+    }
+    return started
+  })
+
+/** The way to the primary's cell for the members. */
+const openWay = (primary: Parameters<typeof openCell>[0], networks: OutboundNetworks | undefined) =>
+  Effect.flatMap(openCell(primary, cellPorts), (opened) => networks?.through(opened) ?? Effect.succeed(opened))
+
 /**
  * Starts the playground on real control planes. Each cluster has a node and a service proxy of ours; its operator has
  * exactly the rights that the unchanged chart gives it. Everything lives as long as the scope. The topology's subnets
@@ -185,20 +226,9 @@ export const startKubernetesPlayground = (
   options: KubernetesPlaygroundOptions
 ): Effect.Effect<Playground<RealCluster>, PlaygroundError | KubeletError | ServiceEntryError, Scope.Scope> =>
   Effect.gen(function* () {
-    const { directory, progress, programs, topology } = options
-    const started = yield* Effect.forEach(
-      topology.clusters,
-      (description) =>
-        startRealCluster({
-          name: description.name,
-          programs,
-          directory,
-          subnet: description.subnet,
-          serviceSubnet: description.subnet + topology.clusters.length,
-          images: imagesOf(description, options)
-        }).pipe(Effect.map((running) => ({ description, ...running }))),
-      { concurrency: "unbounded" }
-    )
+    const { progress, programs } = options
+    const networks = yield* networksOf(options)
+    const started = yield* startClusters(options, networks)
     yield* progress("clusters")
 
     const workloads = started.filter(({ description }) => description.hasWorkload)
@@ -220,7 +250,7 @@ export const startKubernetesPlayground = (
       )
     yield* installPrimary(members)
     const dialling = members.filter((member) => !isReached(member))
-    const opened = dialling.length === 0 ? undefined : yield* openCell(primary, cellPorts)
+    const opened = dialling.length === 0 ? undefined : yield* openWay(primary, networks)
     const dial = ({ cluster, description }: Started, dialled: DialledCell) =>
       installChart(programs, cluster, memberValues(description, dialled), options.release)
     for (const member of dialling) {
@@ -235,6 +265,7 @@ export const startKubernetesPlayground = (
       yield* waitForView(cluster.name, cluster.awaitSessions(description.isPrimary))
     return {
       ...(yield* openEntries(started)),
+      ...(networks && { networks }),
       ...(opened === undefined
         ? {}
         : {

@@ -18,10 +18,11 @@ import type { TokenRequest } from "../../cluster/node/container-volumes.ts"
 import { type Kubelet, type KubeletError, startKubelet } from "../../cluster/node/kubelet.ts"
 import type { NodeStore } from "../../cluster/node/node-store.ts"
 import { publishedAddresses } from "../../cluster/node/pod-addresses.ts"
+import type { ClosedNetwork } from "../closed-network.ts"
 import type { LocalCluster } from "../local-cluster.ts"
 import { PlaygroundError } from "../readiness.ts"
 import { readAuditLog } from "./audit-log.ts"
-import { type ControlPlane, startControlPlane } from "./control-plane.ts"
+import { type ControlPlane, type PlaneNetwork, startControlPlane } from "./control-plane.ts"
 import { type MirroredCluster, mirrorCluster } from "./mirrored-store.ts"
 import type { Programs } from "./programs.ts"
 
@@ -48,6 +49,8 @@ export interface RealClusterOptions {
   /** Services get 127.<serviceSubnet>.x.y. No two clusters of this machine may share a subnet at the same time. */
   readonly serviceSubnet: number
   readonly images: ImageRegistry
+  /** The network of its control plane and of braid's pods; this machine's unless given. */
+  readonly network?: ClosedNetwork
 }
 
 export const failed = (what: string) => (cause: unknown) =>
@@ -76,8 +79,13 @@ const podToken =
       boundObjectRef: { apiVersion: "v1", kind: "Pod", name: podName, uid: podUid }
     })
 
+const planeNetwork = ({ inNetwork, leadTo }: ClosedNetwork): PlaneNetwork => ({
+  inNetwork,
+  forward: async (port) => void (await leadTo({ host: "127.0.0.1", port }, { host: "127.0.0.1", port }))
+})
+
 /** Starts the control plane of a cluster. */
-const startPlane = ({ name, programs, serviceSubnet }: RealClusterOptions) =>
+const startPlane = ({ name, network, programs, serviceSubnet }: RealClusterOptions) =>
   Effect.acquireRelease(
     Effect.tryPromise({
       try: () =>
@@ -86,7 +94,8 @@ const startPlane = ({ name, programs, serviceSubnet }: RealClusterOptions) =>
           programs,
           serviceRange: `127.${serviceSubnet}.0.0/16`,
           serviceAccounts: true,
-          audit: true
+          audit: true,
+          ...(network && { network: planeNetwork(network) })
         }),
       catch: failed(`the control plane of ${name} does not start`)
     }),
@@ -147,7 +156,7 @@ export const startRealCluster = (
   Scope.Scope
 > =>
   Effect.gen(function* () {
-    const { directory, images, name, subnet } = options
+    const { directory, images, name, network, subnet } = options
     const plane = yield* startPlane(options)
     const { cluster, store } = yield* openCluster(name, plane, directory)
     const kubelet = yield* startKubelet({
@@ -160,6 +169,6 @@ export const startRealCluster = (
       apiServer: { ip: "127.0.0.1", port: Number(new URL(plane.server).port) },
       issueToken: podToken(cluster.api)
     })
-    yield* startServiceProxy(store, kubelet.reach)
+    yield* startServiceProxy(store, kubelet.reach, network?.listenAt)
     return { cluster, kubelet }
   })

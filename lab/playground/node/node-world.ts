@@ -4,18 +4,17 @@
  * `node-cluster.ts`.
  */
 
-import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { type ChildProcess, execFile } from "node:child_process"
 import { once } from "node:events"
 import { existsSync } from "node:fs"
 import { mkdir, readdir, readFile, rm, rmdir } from "node:fs/promises"
-import { createServer } from "node:net"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import { reapWithUs } from "../../cluster/node/reaper.ts"
+import type { Destination } from "../door-keeper.ts"
+import { startDoors } from "../doors.ts"
 import { type Command, startProgram } from "../started-program.ts"
-import type { Destination } from "./forwarder.ts"
 
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url))
 const run = promisify(execFile)
@@ -102,38 +101,6 @@ const sweep = async (): Promise<void> => {
 /** The name of a world of this process. */
 export const worldName = (cluster: string): string => `${prefix}${process.pid}-${cluster}`
 
-const dead = "the process that passes connections into a node's network has ended"
-
-/** The process that connects ports of the machine with the world. */
-const startForwarder = (inNetwork: World["inNetwork"]) => {
-  const [file, ...args] = inNetwork([process.execPath, here("forwarder.ts")])
-  // In a process group of its own, as the node's programs: after Ctrl-C they still have to be reached.
-  const child = spawn(file, args, { stdio: ["ignore", "inherit", "inherit", "ipc"], detached: true })
-  const isGone = child.pid === undefined ? () => undefined : reapWithUs(child.pid)
-  child.on("exit", isGone).on("error", isGone)
-  const ended = once(child, "exit").then(() => Promise.reject(new Error(dead)))
-  // Only those who wait for a port are to hear of it.
-  ended.catch(() => undefined)
-  const open = async (to: Destination, port: number): Promise<number> => {
-    const server = createServer().listen(port, "127.0.0.1")
-    await once(server, "listening")
-    const address = server.address()
-    const taken = Promise.race([once(child, "message"), ended])
-    child.send(to, server)
-    await taken
-    server.close()
-    return typeof address === "object" && address !== null ? address.port : port
-  }
-  // One after the other: an answer says nothing of which port it is about.
-  let last: Promise<unknown> = Promise.resolve()
-  const forward: World["forward"] = (to, port = 0) => {
-    const opened = last.then(() => open(to, port))
-    last = opened.catch(() => undefined)
-    return opened
-  }
-  return { forward, close: () => void child.kill("SIGKILL") }
-}
-
 export interface WorldOptions {
   /** At most 63 bytes; no two worlds of this machine may have the same name. */
   readonly name: string
@@ -163,7 +130,7 @@ export const startWorld = async ({ address, folder, name }: WorldOptions): Promi
     throw error
   }
   const inNetwork = (command: Command): Command => ["nsenter", `--net=/proc/${pid}/ns/net`, ...command]
-  const forwarder = startForwarder(inNetwork)
+  const doors = startDoors(inNetwork)
   return {
     name,
     address,
@@ -171,9 +138,9 @@ export const startWorld = async ({ address, folder, name }: WorldOptions): Promi
     pid,
     inside: (command) => ["bash", here("enter.sh"), name, String(pid), ...command],
     inNetwork,
-    forward: forwarder.forward,
+    forward: (to, port = 0) => doors.leadTo(to, { host: "127.0.0.1", port }),
     close: async () => {
-      forwarder.close()
+      doors.close()
       await end(pid)
     }
   }
