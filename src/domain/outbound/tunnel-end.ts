@@ -11,6 +11,11 @@ const second = 1_000
 
 /** How long nothing may be heard on a tunnel, ms. The fleet's checks and the beats are heard far more often. */
 export const lostAfter = 90 * second
+/**
+ * The same on a drained tunnel, ms: three beats. The one in its place is well, and what hangs on a dead path, such as
+ * the link of a session, begins on it again.
+ */
+const drainedLostAfter = 30 * second
 /** How long a tunnel may be in a state, ms; Infinity: as long as its certificate lasts. */
 const longest = { Dialling: 10 * second, Greeting: 10 * second, Live: Infinity, Draining: 300 * second }
 /** The end of a sentence that says what such a tunnel has not done. */
@@ -73,9 +78,13 @@ export interface BoundedTunnel {
   readonly until: number
 }
 
+const longestSilence = ({ state }: BoundedTunnel): number => (state === "Draining" ? drainedLostAfter : lostAfter)
+
 /** When a bound of the tunnel is reached, by the steady clock, ms, if both clocks go on as they do. */
-export const boundAt = ({ silence, since, state, until }: BoundedTunnel, { elapsed, now }: TunnelMoment): number =>
-  Math.min(since + longest[state], silence.heard + lostAfter, elapsed + until - now)
+export const boundAt = (tunnel: BoundedTunnel, { elapsed, now }: TunnelMoment): number => {
+  const { silence, since, state, until } = tunnel
+  return Math.min(since + longest[state], silence.heard + longestSilence(tunnel), elapsed + until - now)
+}
 
 /** The bound that the tunnel has reached, a clause; `undefined` if there is none. */
 export const reachedBound = (tunnel: BoundedTunnel, moment: TunnelMoment): string | undefined => {
@@ -83,6 +92,7 @@ export const reachedBound = (tunnel: BoundedTunnel, moment: TunnelMoment): strin
   const { elapsed, now } = moment
   if (boundAt(tunnel, moment) > elapsed) return undefined
   if (until <= now) return `the certificate that it was opened with ended at ${momentText(until)}`
-  if (elapsed >= silence.heard + lostAfter) return `nothing was heard of the other side for ${spanText(lostAfter)}`
+  const silent = longestSilence(tunnel)
+  if (elapsed >= silence.heard + silent) return `nothing was heard of the other side for ${spanText(silent)}`
   return `it ${missed[state]} after ${spanText(elapsed - since)}`
 }

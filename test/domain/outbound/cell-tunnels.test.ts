@@ -189,7 +189,7 @@ describe("the tunnels of a cell", () => {
     expect(cellPlan(cell.cell, cell.received, cell.moment).wakeAt).toBeUndefined()
   })
 
-  it("end with their certificate, when no hello comes, and five minutes after they were replaced", () => {
+  it("end with their certificate, without a hello, and once replaced after five minutes or 30 s of silence", () => {
     const cell = new Driven()
     expect(cell.why).toBe(
       `Cluster "b" has not dialled since this operator began to listen at 2026-01-01 00:00 UTC${cure}`
@@ -202,8 +202,10 @@ describe("the tunnels of a cell", () => {
     expect(cell.until(312, [2, 3])).toEqual([
       "311 Destroy 2 it still had lanes, although another has replaced it, after 5m"
     ])
-    expect(cell.until(day, [3])).toEqual([
-      "86400 Destroy 3 the certificate that it was opened with ended at 2026-01-02 00:00 UTC"
+    cell.live("k")
+    expect(cell.until(350, [4])).toEqual(["336 Destroy 3 nothing was heard of the other side for 30s"])
+    expect(cell.until(day, [4])).toEqual([
+      "86400 Destroy 4 the certificate that it was opened with ended at 2026-01-02 00:00 UTC"
     ])
   })
 
