@@ -27,15 +27,22 @@ const tokenTime = 3_600_000
 /** The way to the cell, without a token. */
 export type OpenedCell = Omit<DialledCell, "token">
 
+/** Waits until the primary has its authority; the result is its pin. */
+export const pinOfCell = ({ store }: LocalCluster): Effect.Effect<string, PlaygroundError> =>
+  seen(
+    "the authority for tunnels",
+    Effect.sync(() => asString(at(store.get(secrets, namespace, tunnelAuthoritySecret), "data", "tls.crt")))
+  ).pipe(
+    Effect.mapError(({ message }) => new PlaygroundError({ detail: message })),
+    Effect.map((authority) => pinOf(Result.getOrThrow(decodeBase64Text(authority))))
+  )
+
 /** Waits until the primary has its authority, and opens its cell's ports. */
 export const openCell = Effect.fnUntraced(function* (
   { cluster, kubelet }: { readonly cluster: LocalCluster; readonly kubelet: Kubelet },
   ports = { cell: cellPort, bootstrap: bootstrapPort }
 ): Effect.fn.Return<OpenedCell, PlaygroundError | ServiceEntryError, Scope.Scope> {
-  const authority = yield* seen(
-    "the authority for tunnels",
-    Effect.sync(() => asString(at(cluster.store.get(secrets, namespace, tunnelAuthoritySecret), "data", "tls.crt")))
-  ).pipe(Effect.mapError(({ message }) => new PlaygroundError({ detail: message })))
+  const pin = yield* pinOfCell(cluster)
   const address = (port: number) =>
     Effect.map(
       serviceEntry(cluster.store, { namespace, service: cellService, port }, kubelet.reach),
@@ -44,7 +51,7 @@ export const openCell = Effect.fnUntraced(function* (
   return {
     cell: yield* address(ports.cell),
     bootstrap: yield* address(ports.bootstrap),
-    pin: pinOf(Result.getOrThrow(decodeBase64Text(authority)))
+    pin
   }
 })
 

@@ -58,8 +58,11 @@ export interface Playground<Cluster extends LocalCluster = EmbeddedCluster> {
 export interface NetworksApart {
   /** The outcome of dialling an API server from the primary's network, by address: `connected`, or the error's code. */
   readonly dialled: (server: string) => Effect.Effect<Readonly<Record<string, string>>, { readonly message: string }>
-  /** Runs commands of a shell where the addresses of members that dial are translated; the result is their output. */
-  readonly atTranslation: (commands: string) => Effect.Effect<string, { readonly message: string }>
+  /**
+   * Runs commands of a shell where the addresses of members that dial are translated; the result is their output.
+   * `undefined` on real nodes.
+   */
+  readonly atTranslation?: (commands: string) => Effect.Effect<string, { readonly message: string }>
 }
 
 /** A cell as members reach it. */

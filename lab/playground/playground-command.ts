@@ -146,8 +146,6 @@ const start = (
 ) =>
   Effect.gen(function* () {
     const settings = { ...settingsOf(options, reporter), ...more }
-    if (options.node && options.topology === "outbound")
-      return yield* new PlaygroundError({ detail: "--topology outbound is not there with --node: leave one out" })
     if (options.node) return yield* startNodes(settings, reporter)
     yield* claim(options, reporter)
     if (!options.kubernetes) return (yield* startPlayground(settings)) satisfies AnyPlayground

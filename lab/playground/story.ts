@@ -73,15 +73,20 @@ const readEnvironment = ({ defaultCluster, playground, id }: Story, certificate:
     return { CLUSTER: cluster }
   }).pipe(Effect.scoped)
 
-/** A member that dials out takes part although the primary's network has no way to its API server. */
-const dialFromPrimary = ({ cluster }: AnyRunningCluster, { dialled }: NetworksApart) =>
+/** The primary's network has no way to the API server of a member that dials out, and has one to the others'. */
+const dialFromPrimary = ({ workloads }: Story, { dialled }: NetworksApart) =>
   Effect.gen(function* () {
-    const answers = yield* Effect.mapError(dialled(cluster.server), ({ message }) => failed(message))
+    const outcomes = new Map<AnyRunningCluster, Readonly<Record<string, string>>>()
+    for (const one of workloads)
+      outcomes.set(one, yield* Effect.mapError(dialled(one.cluster.server), ({ message }) => failed(message)))
+    const isReached = (outcome: object): boolean => Object.values(outcome).includes("connected")
+    const wrong = [...outcomes].find(([{ description }, outcome]) => isReached(outcome) === description.dialsOut)
     yield* demand(
-      !Object.values(answers).includes("connected"),
-      `the primary's network reaches the API server of ${cluster.name}: ${JSON.stringify(answers)}`
+      wrong === undefined,
+      `dialling the API server of ${wrong?.[0].cluster.name} from the primary's network: ${JSON.stringify(wrong?.[1])}`
     )
-    return { answers }
+    const refused = [...outcomes].filter(([{ description }]) => description.dialsOut)
+    return { answers: Object.fromEntries(refused.flatMap(([, outcome]) => Object.entries(outcome))) }
   })
 
 const readFile = ({ client, defaultCluster }: Story) =>
@@ -317,7 +322,7 @@ export const playStory = (playground: AnyPlayground, kubeconfig: string, reporte
     })
     const story: Story = { playground, client, id, defaultCluster, workloads }
     if (member?.description.dialsOut === true && playground.networks !== undefined)
-      yield* step("unreachable", dialFromPrimary(member, playground.networks))
+      yield* step("unreachable", dialFromPrimary(story, playground.networks))
     yield* step("env", readEnvironment(story, certificate))
     yield* step("file", readFile(story))
     yield* step("outgoing", connectOut(story))

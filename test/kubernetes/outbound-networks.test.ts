@@ -29,10 +29,10 @@ describeWith(["control plane", "network namespaces"], "a member behind a NAT", (
   const connection = Scope.makeUnsafe()
   let client: SessionClient
 
-  const networks = (): NetworksApart => {
-    const found = real.playground().networks
-    if (found === undefined) throw new Error("the playground has one network")
-    return found
+  const networks = (): Required<NetworksApart> => {
+    const { atTranslation, dialled: dialledFrom } = real.playground().networks ?? {}
+    if (atTranslation === undefined || dialledFrom === undefined) throw new Error("the playground has one network")
+    return { atTranslation, dialled: dialledFrom }
   }
   const leader = () => {
     const found = leaseHolder(real.playground())

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { expect, it } from "vitest"
 import { subnetOf } from "../address-plan.ts"
-import { operatorsIn, play, story } from "../lab/playground/play.ts"
+import { apartStory, operatorsIn, play, story } from "../lab/playground/play.ts"
 import { find } from "../support/outside-programs.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 
@@ -20,8 +20,6 @@ const programsOf = (folder: string): ReadonlyArray<string> =>
     })
 
 const isApart = find("network namespaces")._tag === "Found"
-/** The story where a network of its own keeps the primary from a member that dials out. */
-const apartStory = story.flatMap((step) => (step === "session" ? [step, "unreachable"] : [step]))
 
 describeKubernetes("npm start -- --kubernetes --once --json", () => {
   it.each([

@@ -1,15 +1,25 @@
 import { expect, it } from "vitest"
-import { play, story } from "../lab/playground/play.ts"
+import { apartStory, play, story } from "../lab/playground/play.ts"
 import { describeWith } from "../support/describe-with.ts"
 import { leftOfWorlds } from "./nodes.ts"
 
+const isLong = process.env["BRAID_TEST_LONG"] === "true"
+
 describeWith(["node", "control plane", "mirrord-agent"], "npm start -- --node --once --json", () => {
-  it("tells the whole story on three clusters with a node each, and leaves nothing behind", async () => {
-    const before = { ...leftOfWorlds(), groups: [] }
-    const { code, lines } = await play(["--node", "--once"])
-    expect(lines.filter(({ ok }) => !ok)).toEqual([])
-    expect(lines.map(({ step }) => step)).toEqual(story)
-    expect(code).toBe(0)
-    expect(leftOfWorlds()).toEqual(before)
-  })
+  const topologies = [
+    ["management", story],
+    // A landing tells it on real control planes (kubernetes/playground).
+    ["outbound", apartStory]
+  ] as const
+  it.each(isLong ? topologies : topologies.slice(0, 1))(
+    "tells the whole story of topology %s on three clusters with a node each, and leaves nothing",
+    async (topology, steps) => {
+      const before = { ...leftOfWorlds(), groups: [] }
+      const { code, lines } = await play(["--node", "--once", "--topology", topology])
+      expect(lines.filter(({ ok }) => !ok)).toEqual([])
+      expect(lines.map(({ step }) => step)).toEqual(steps)
+      expect(code).toBe(0)
+      expect(leftOfWorlds()).toEqual(before)
+    }
+  )
 })

@@ -13,6 +13,7 @@ import { Effect, type Scope } from "effect"
 import type { Endpoint } from "../../cluster/network/endpoint.ts"
 import { TcpForwarder } from "../../cluster/network/tcp-forwarder.ts"
 import { type ClosedNetwork, openClosedNetwork } from "../closed-network.ts"
+import { dialFrom } from "../dial-from.ts"
 import type { OpenedCell } from "../dial-out.ts"
 import type { NetworksApart } from "../local-cluster.ts"
 import { PlaygroundError } from "../readiness.ts"
@@ -44,12 +45,6 @@ const translation = (primary: ClosedNetwork, members: ClosedNetwork): string => 
   iptables -A FORWARD -m conntrack --ctstate ESTABLISHED -j ACCEPT
   iptables -A FORWARD -m conntrack --ctstate NEW -i inside -o outside -j ACCEPT
   iptables -t nat -A POSTROUTING -o outside -j MASQUERADE`
-
-/** Dials an address, and prints what came of it. */
-const dial = `
-  const [host, port] = process.argv.slice(1)
-  const end = (what) => { console.log(what); process.exit() }
-  require("node:net").connect(port, host).on("connect", () => end("connected")).on("error", ({ code }) => end(code))`
 
 export interface OutboundNetworks extends NetworksApart {
   readonly primary: ClosedNetwork
@@ -106,8 +101,8 @@ export const openOutboundNetworks: Effect.Effect<OutboundNetworks, PlaygroundErr
         Effect.map(
           Effect.forEach(["127.0.0.1", addresses.members], (host) =>
             attempt("the primary's network cannot be entered", () =>
-              primary.output([process.execPath, "-e", dial, host, String(portOf(server))])
-            ).pipe(Effect.map((said) => [`${host}:${portOf(server)}`, said.trim()] as const))
+              dialFrom(primary.inNetwork, { host, port: portOf(server) })
+            ).pipe(Effect.map((outcome) => [`${host}:${portOf(server)}`, outcome] as const))
           ),
           Object.fromEntries
         )

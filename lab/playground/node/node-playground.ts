@@ -3,17 +3,23 @@
  * that `helm` installs from the chart as people do: the image of a release, and no value but those of the fleet.
  */
 
+import { execFile } from "node:child_process"
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { promisify } from "node:util"
 import { Effect, Redacted, type Scope } from "effect"
+import type { DialledCell } from "../../../src/domain/commands/join/join-request.ts"
 import { encodeBase64Text } from "../../../src/domain/fleet/credentials/base64.ts"
-import { asString, at } from "../../../src/domain/json.ts"
+import { asObjects, asString, at } from "../../../src/domain/json.ts"
 import { services } from "../../cluster/store/resource-refs.ts"
+import { seen } from "../awaited.ts"
+import { dialFrom } from "../dial-from.ts"
+import { makeToken, pinOfCell } from "../dial-out.ts"
 import { installChart } from "../kubernetes/helm-release.ts"
 import type { Programs } from "../kubernetes/programs.ts"
 import { failed } from "../kubernetes/real-cluster.ts"
-import type { AnyPlayground, AnyRunningCluster } from "../local-cluster.ts"
-import { operatorNamespace, workloadManifests, workloadNamespace } from "../manifests.ts"
+import type { AnyPlayground, AnyRunningCluster, NetworksApart, PlaygroundCell } from "../local-cluster.ts"
+import { cellService, operatorNamespace, workloadManifests, workloadNamespace } from "../manifests.ts"
 import { mergedKubeconfig } from "../merged-kubeconfig.ts"
 import { PlaygroundError, waitForClusters, waitForView } from "../readiness.ts"
 import type { PlaygroundCluster, Topology } from "../topology.ts"
@@ -80,22 +86,32 @@ const startClusters = ({ directory, enforcesPolicies = false, files, programs, t
       }),
       (close) => Effect.promise(close)
     )
+    for (const { cluster, description } of started) if (description.dialsOut) yield* closeToOthers(cluster)
     return started
   })
 
+/** Refuses all connections to a cluster that begin outside of its world. */
+const closeToOthers = ({ name, world }: NodeCluster) =>
+  Effect.tryPromise({
+    try: () => {
+      const rules = ["INPUT", "FORWARD"].map((chain) => `iptables -I ${chain} -i node0 -p tcp --syn -j REJECT`)
+      const [file, ...args] = world.inNetwork(["sh", "-ec", rules.join("\n")])
+      return promisify(execFile)(file, args)
+    },
+    catch: failed(`the network of ${name} cannot be closed`)
+  })
+
 /** A member in the primary's values. */
-const memberEntry = (member: Started) =>
-  Effect.map(
+const memberEntry = (member: Started): Effect.Effect<readonly [string, object], PlaygroundError> => {
+  const { dialsOut, name } = member.description
+  if (dialsOut) return Effect.succeed([name, { authType: "outbound" }])
+  return Effect.map(
     member.cluster
       .token(operatorNamespace, "mirrord-operator-envoy", tokenLifetimeSecs)
-      .pipe(
-        Effect.mapError(
-          ({ message }) => new PlaygroundError({ detail: `${member.description.name} gives no token: ${message}` })
-        )
-      ),
+      .pipe(Effect.mapError(({ message }) => new PlaygroundError({ detail: `${name} gives no token: ${message}` }))),
     (token) =>
       [
-        member.description.name,
+        name,
         {
           authType: "bearerToken",
           bearerToken: Redacted.value(token),
@@ -104,6 +120,16 @@ const memberEntry = (member: Started) =>
         }
       ] as const
   )
+}
+
+/** Installs a member. `dialled`: `undefined` unless it dials the primary. */
+const installMember = ({ programs }: NodePlaygroundOptions, { cluster }: Started, dialled?: DialledCell) =>
+  installChart(programs, cluster, {
+    operator: {
+      multiClusterMember: true,
+      ...(dialled && { outbound: { enabled: true, ...dialled } })
+    }
+  })
 
 /** Installs the primary with the members that it is to have, which get new tokens. */
 const installPrimary = (
@@ -115,6 +141,9 @@ const installPrimary = (
     const clusters = yield* Effect.forEach(members, memberEntry)
     return yield* installChart(programs, primary.cluster, {
       operator: {
+        ...(topology.clusters.some(({ dialsOut }) => dialsOut) && {
+          cell: { enabled: true, service: { type: "NodePort" } }
+        }),
         multiCluster: {
           enabled: true,
           clusterName: primary.description.name,
@@ -126,6 +155,57 @@ const installPrimary = (
         }
       }
     })
+  })
+
+/** The way to the cell for other worlds: a port of the primary's node leads to it. */
+const findCell = ({ cluster }: Started) =>
+  Effect.gen(function* () {
+    const pin = yield* pinOfCell(cluster)
+    const ports = yield* seen(
+      "the ports of the cell",
+      Effect.sync(() => {
+        const found = asObjects(at(cluster.store.get(services, operatorNamespace, cellService), "spec", "ports"))
+        return found.length === 0 ? undefined : found
+      })
+    ).pipe(Effect.mapError(({ message }) => new PlaygroundError({ detail: message })))
+    const addressOf = (wanted: string): string =>
+      `${cluster.world.address}:${String(ports.find(({ name }) => name === wanted)?.["nodePort"])}`
+    return { cell: addressOf("tunnels"), bootstrap: addressOf("bootstrap"), pin }
+  })
+
+/** Has the members that dial out dial the primary. */
+const dialPrimary = (options: NodePlaygroundOptions, primary: Started, members: ReadonlyArray<Started>) =>
+  Effect.gen(function* () {
+    const dialling = members.filter(({ description }) => description.dialsOut)
+    if (dialling.length === 0) return {}
+    const opened = yield* findCell(primary)
+    for (const member of dialling) {
+      const { dialled, secret } = yield* makeToken(member.description.name, opened)
+      yield* Effect.tryPromise({ try: () => primary.cluster.plane.apply(secret), catch: failed("a member's token") })
+      yield* installMember(options, member, dialled)
+    }
+    const networks: NetworksApart = {
+      dialled: (server) =>
+        Effect.tryPromise({
+          try: async () => {
+            const { cluster } = members.find((member) => member.cluster.server === server) ?? primary
+            const { hostname: host, port } = new URL(cluster.serverForOthers)
+            const outcome = await dialFrom(primary.cluster.world.inNetwork, { host, port: Number(port) })
+            return { [`${host}:${port}`]: outcome }
+          },
+          catch: failed("the primary's network cannot be entered")
+        })
+    }
+    const cell: PlaygroundCell = {
+      ...opened,
+      dial: (name, dialled) =>
+        Effect.forEach(
+          dialling.filter(({ description }) => description.name === name),
+          (member) => installMember(options, member, dialled),
+          { discard: true }
+        )
+    }
+    return { networks, cell }
   })
 
 /** A port of this machine at which requests enter the demo workload. */
@@ -161,7 +241,7 @@ const administratorKubeconfig = (directory: string, started: ReadonlyArray<Start
 /** The operators and workloads of clusters that have started. */
 const installOn = (options: NodePlaygroundOptions, started: ReadonlyArray<Started>) =>
   Effect.gen(function* () {
-    const { programs, progress } = options
+    const { progress } = options
     const [primary, members] = [
       started.find(({ description }) => description.isPrimary),
       started.filter(({ description }) => !description.isPrimary)
@@ -173,11 +253,12 @@ const installOn = (options: NodePlaygroundOptions, started: ReadonlyArray<Starte
         catch: failed(`the demo workload of ${description.name}`)
       })
     yield* Effect.forEach(
-      members,
-      ({ cluster }) => installChart(programs, cluster, { operator: { multiClusterMember: true } }),
+      members.filter(({ description }) => !description.dialsOut),
+      (member) => installMember(options, member),
       { concurrency: "unbounded" }
     )
     yield* installPrimary(options, primary, members)
+    const dialled = yield* dialPrimary(options, primary, members)
     yield* waitForClusters(started, primary.cluster, progress)
     for (const { cluster, description } of started)
       yield* waitForView(cluster.name, cluster.awaitSessions(description.isPrimary))
@@ -185,6 +266,7 @@ const installOn = (options: NodePlaygroundOptions, started: ReadonlyArray<Starte
     const running = clusters.find(({ description }) => description.isPrimary)
     if (running === undefined) return yield* new PlaygroundError({ detail: "the topology has no primary" })
     return {
+      ...dialled,
       clusters,
       primary: running,
       administrator: {

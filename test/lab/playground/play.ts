@@ -25,6 +25,9 @@ export const story = [
   "ready"
 ]
 
+/** The same where the primary's network has no way to a member that dials out. */
+export const apartStory = story.flatMap((step) => (step === "session" ? [step, "unreachable"] : [step]))
+
 export interface Run {
   readonly code: number | null
   readonly lines: ReadonlyArray<{ readonly step: string; readonly ok: boolean } & Readonly<Record<string, unknown>>>
