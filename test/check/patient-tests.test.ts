@@ -15,7 +15,7 @@ const habits: Readonly<
     found: (text) =>
       /\bnew Promise\b[^]{0,80}?\bset(?:Timeout|Immediate)\(|\btimers\/promises\b/u.exec(text)?.[0] ??
       // Where time is virtual, a sleep costs none and is as long as it says.
-      (/\beffect-it\.ts"|\bsimulation\/kernel\/|\.\/kernel\.ts"|\bsim-process\.ts"|\bTestClock\.layer\b/u.test(text)
+      (/\b(?:effect-it|virtual-time|kernel|sim-process)\.ts"|\bsimulation\/kernel\/|\bTestClock\.layer\b/u.test(text)
         ? undefined
         : /\bEffect\.(?:sleep|delay)\(/u.exec(text)?.[0]),
     instead: "wait for what is to happen, with test/support/until.ts; for nothing to happen, with turns.ts"
@@ -43,8 +43,8 @@ const habits: Readonly<
       (/\bTestClock\.layer\(\)/u.exec(text) ??
         /\bit\b.*\bfrom "@effect\/vitest"(?=[^]*\bit\.effect\b)/u.exec(text))?.[0],
     instead:
-      "its clock goes on after a real second, whatever has happened: take `it` or virtualTime from " +
-      "test/support/effect-it.ts"
+      "its clock goes on after a real second, whatever has happened: take `it` of test/support/effect-it.ts, or " +
+      "virtualTime of test/support/virtual-time.ts"
   }
 }
 const named = Object.keys(habits) as ReadonlyArray<Habit>

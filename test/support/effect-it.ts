@@ -1,13 +1,8 @@
 import { it as effectIt } from "@effect/vitest"
 import { Effect, Layer, type Scope } from "effect"
-import { TestClock, TestConsole } from "effect/testing"
+import { TestConsole } from "effect/testing"
 import { it as plainIt, type TestContext, type TestOptions } from "vitest"
-
-/**
- * Virtual time. `TestClock.adjust` waits until what it woke has come to rest, but by default for one real second only:
- * then it warns and goes on, which on a machine that stood still for a moment changes what happens.
- */
-export const virtualTime = TestClock.layer({ warningDelay: "1 day" })
+import { virtualTime } from "./virtual-time.ts"
 
 const services = Layer.mergeAll(TestConsole.layer, virtualTime)
 

@@ -9,9 +9,9 @@ import { serveMetrics } from "../../src/app/metrics/serve-metrics.ts"
 import { clientMessage } from "../../src/domain/protocol/client-message.ts"
 import type { FrameHandlers } from "../../src/ports/frame-channel.ts"
 import { pass, request } from "./connect-request.ts"
-import { virtualTime } from "./effect-it.ts"
 import { giveCredentials } from "./fleet.ts"
 import { connectTo, opened, startWorld } from "./memory-session.ts"
+import { virtualTime } from "./virtual-time.ts"
 
 /** One line of a scrape. */
 export interface Series {

@@ -2,7 +2,8 @@ import { Effect } from "effect"
 import * as fc from "fast-check"
 import { describe, expect } from "vitest"
 import type { QueueSession } from "../../../src/app/queues/split-table.ts"
-import { it, virtualTime } from "../../support/effect-it.ts"
+import { it } from "../../support/effect-it.ts"
+import { virtualTime } from "../../support/virtual-time.ts"
 import { SplitWorld } from "./split-world.ts"
 
 /** Long enough for a message to come again after a failure, and to go on. */

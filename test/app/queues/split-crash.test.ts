@@ -1,8 +1,9 @@
 import { Clock, Effect, Layer } from "effect"
 import { describe, expect } from "vitest"
 import { pass } from "../../support/connect-request.ts"
-import { it, virtualTime } from "../../support/effect-it.ts"
+import { it } from "../../support/effect-it.ts"
 import { propertySeed } from "../../support/property-seed.ts"
+import { virtualTime } from "../../support/virtual-time.ts"
 import {
   begin,
   clusterWith,

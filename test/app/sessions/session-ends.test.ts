@@ -4,7 +4,7 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { durations } from "../../../src/app/kernel/metrics.ts"
 import { SessionEnds } from "../../../src/app/sessions/session-ends.ts"
-import { virtualTime } from "../../support/effect-it.ts"
+import { virtualTime } from "../../support/virtual-time.ts"
 
 const about = { session: "session-1", owner: "ann" }
 const expired = { act: "ended", cause: "Expired", ...about, message: "no client" } as const

@@ -5,7 +5,8 @@ import { MemoryQueues } from "../../../lab/queues/memory-queues.ts"
 import { RandomStream } from "../../../lab/simulation/kernel/random-stream.ts"
 import type { QueueError } from "../../../src/ports/message-queues.ts"
 import { messageQueuesSuite } from "../../adapters/aws/message-queues-suite.ts"
-import { it, virtualTime } from "../../support/effect-it.ts"
+import { it } from "../../support/effect-it.ts"
+import { virtualTime } from "../../support/virtual-time.ts"
 
 const setup = () => {
   const sqs = new MemoryQueues(new RandomStream("twin"))

@@ -17,13 +17,16 @@ export interface Edit {
   readonly replace: string
 }
 
+/** A series of stories: a kind of random stories, or those of splits of queues. */
+export type Series = StoryKind | "splits"
+
 /** A planted mistake: one file `<name>.yaml` beside this file. */
 export interface Mutant {
   readonly name: string
   /** The mistake as a sentence, for the table. */
   readonly mistake: string
   /** The series of stories that is told; the usual one unless given. */
-  readonly series?: StoryKind
+  readonly series?: Series
   /** Invariants that describe this mistake. A story that breaks other invariants has found something else. */
   readonly invariants: ReadonlyArray<string>
   /** The first story from 1 on that breaks one of them, and the invariant; written by `search.ts`. */
@@ -32,9 +35,7 @@ export interface Mutant {
 }
 
 /** The result of telling stories to a mutant. */
-export type Finding =
-  | { readonly story: number; readonly id: string; readonly sentence: string; readonly detail: string }
-  | undefined
+export type Finding = { readonly story: number; readonly id: string; readonly detail: string } | undefined
 
 const here = fileURLToPath(new URL(".", import.meta.url))
 /** A mutant must be found within so many stories. */

@@ -10,9 +10,9 @@ import { type Mutant, mutated } from "./mutant.ts"
 
 const root = new URL("../../..", import.meta.url).href
 
-/** The files of the program, which may have mistakes. */
+/** The files of the program, which may have mistakes, and of what tells it stories. */
 const isOfProgram = (url: string): boolean =>
-  url.endsWith(".ts") && (url.startsWith(`${root}src/`) || url.startsWith(`${root}lab/`))
+  url.endsWith(".ts") && ["src", "lab", "test"].some((folder) => url.startsWith(`${root}${folder}/`))
 
 /** The URL of a file, and the name of the mistake with which it is loaded; none for the program as it is. */
 const read = (url: string): readonly [string, string | undefined] => {

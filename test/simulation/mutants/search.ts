@@ -8,16 +8,15 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
 import { parseDocument } from "yaml"
-import { runStory } from "../../../lab/simulation/story/run-story.ts"
 import { type FindMistake, makeTellers, type Mutant, maxStories, mutants } from "./mutant.ts"
-import { storyOfSeries } from "./story-of-series.ts"
 import { tableOf, writeTable } from "./table.ts"
+import { tellerOf } from "./tell-story.ts"
 
 const atOnce = 2
 
 /** Whether the unchanged program breaks something in this story. Then the story says nothing about a mistake. */
-const isBroken = ({ series }: Mutant, story: number): boolean =>
-  runStory(storyOfSeries(series, story)).violations.length > 0
+const isBroken = ({ series }: Mutant, story: number): Effect.Effect<boolean> =>
+  Effect.promise(async () => (await (await tellerOf(series))(story)).length > 0)
 
 const search = (find: FindMistake, mutant: Mutant): Effect.Effect<Mutant> =>
   Effect.gen(function* () {
@@ -25,7 +24,7 @@ const search = (find: FindMistake, mutant: Mutant): Effect.Effect<Mutant> =>
       const found = yield* find({ mutant, from, to: maxStories })
       if (found === undefined) break
       from = found.story + 1
-      if (isBroken(mutant, found.story)) continue
+      if (yield* isBroken(mutant, found.story)) continue
       console.log(`${mutant.name}: story ${found.story}, ${found.id}: ${found.detail}`)
       const file = fileURLToPath(new URL(`${mutant.name}.yaml`, import.meta.url))
       const document = parseDocument(readFileSync(file, "utf8"))

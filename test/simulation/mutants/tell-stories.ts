@@ -5,17 +5,14 @@ import { type Finding, mutants, type Telling } from "./mutant.ts"
 import { plant } from "./plant.ts"
 
 plant(mutants)
-await import("../../../lab/simulation/story/run-story.ts")
-const { storyOfSeries } = await import("./story-of-series.ts")
-
-type Program = typeof import("../../../lab/simulation/story/run-story.ts")
+const { tellerOf } = await import("./tell-story.ts")
 
 serveWork(async ({ mutant: { invariants, name, series }, from, to }: Telling): Promise<{ readonly found: Finding }> => {
-  const program: Program = await import(`../../../lab/simulation/story/run-story.ts?planted=${name}`)
+  const tell = await tellerOf(series, name)
   for (let story = from; story <= to; story++) {
-    const [broken] = program.runStory(storyOfSeries(series, story)).violations
+    const [broken] = await tell(story)
     if (broken !== undefined && invariants.includes(broken.id))
-      return { found: { story, id: broken.id, sentence: broken.sentence, detail: broken.detail } }
+      return { found: { story, id: broken.id, detail: broken.detail } }
   }
   return { found: undefined }
 })
