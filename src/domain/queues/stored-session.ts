@@ -233,9 +233,14 @@ export const newSessionObject = ({ container, name, owner, place, session, start
   }
 }
 
-/** A queue as the workload names its own: a URL for a URL, and a name for a name. */
-const shownAs = (reference: string, queue: string): string =>
-  reference.includes("/") && !queue.includes("/") ? queueBeside(reference, queue) : queue
+/**
+ * A queue as the workload names its own: a URL for a URL, and a name for a name. Other clusters than the session's
+ * default have the URLs of its queues.
+ */
+const shownAs = (reference: string, queue: string): string => {
+  if (!reference.includes("/")) return queue.slice(queue.lastIndexOf("/") + 1)
+  return queue.includes("/") ? queue : queueBeside(reference, queue)
+}
 
 const resourcesOf = (
   resources: ReadonlyArray<SessionResource>,

@@ -2,7 +2,8 @@
 
 import { assert, describe } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { asObjects, at } from "../../../src/domain/json.ts"
+import { asObject, asObjects, at } from "../../../src/domain/json.ts"
+import { isQueueName } from "../../../src/domain/queues/queue-name.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { childAnnotations, splitAnnotations } from "../../../src/domain/sessions/names.ts"
 import { it } from "../../support/effect-it.ts"
@@ -32,14 +33,15 @@ const shown = (fleet: SplitFleet) =>
 const inA = ["00000000000000FF", "a", "Ready", "orders-eu", 2] as const
 const inB = ["00000000000000FF", "b", "Ready", "orders-us", 2] as const
 
-/** The queues of the session in the table of `mirrord operator status`. */
+/** The queues of a session in the table of `mirrord operator status`, and temporary queues that have no name there. */
 const table = (fleet: SplitFleet) =>
   Effect.map(operatorOf(fleet).describe, (object) =>
     asObjects(at(object, "status", "sessions")).flatMap((session) =>
-      asObjects(session["sqs"]).map((one) => [
-        session["id"],
-        Object.keys(at(one, "status", "Ready", "queueNames") ?? {})
-      ])
+      asObjects(session["sqs"]).map((one) => {
+        const queues = Object.entries(asObject(at(one, "status", "Ready", "queueNames")))
+        const nameless = queues.map(([, names]) => String(at(names, "outputName"))).filter((name) => !isQueueName(name))
+        return [session["id"], queues.map(([key]) => key), ...nameless]
+      })
     )
   )
 
