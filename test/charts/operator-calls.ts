@@ -71,7 +71,6 @@ import { AgentUnreachable } from "../../src/ports/agents.ts"
 import type { KubeApi } from "../../src/ports/kube-api.ts"
 import { placement, settings } from "../adapters/agents/agent-examples.ts"
 import { syncAlone } from "../app/branches/sync/sync-alone.ts"
-import { virtualTime } from "../support/virtual-time.ts"
 import { configurationOf } from "../support/fleet.ts"
 import { groundOf } from "../support/ground.ts"
 import { MemoryKubeApi } from "../support/memory-kube-api.ts"
@@ -79,6 +78,7 @@ import { memoryWorld, openConnection } from "../support/memory-world.ts"
 import { recordingKubeApi } from "../support/recording-kube-api.ts"
 import { reviewedApi } from "../support/reviewed-api.ts"
 import { certificateOf } from "../support/user-certificate.ts"
+import { virtualTime } from "../support/virtual-time.ts"
 import { type ApiCall, rowOf } from "./api-call.ts"
 import { ofQueues, ofQueueSync, ofSplitCleanup } from "./queue-calls.ts"
 
@@ -378,6 +378,8 @@ const ofBranches = (): Promise<Array<ApiCall>> => {
               const status = { conditions: [{ type: "Complete", status: "True" }] }
               api.write(jobs, job.metadata.name, { status }, namespace)
             }
+            // The second success is counted in the Event of the first one.
+            yield* TestClock.adjust("10 seconds")
           }
           yield* TestClock.adjust("10 minutes")
         })
@@ -403,7 +405,8 @@ const ofBranchSync = (): Promise<Readonly<Record<"own" | "atDefault", Array<ApiC
       yield* TestClock.setTime(Date.UTC(2026, 0, 1))
       own.write(namespaces, "kube-system", {})
       const settings = { pg: readEngineSettings("pg", { _tag: "Absent" }, {}) }
-      const clusters = () => [{ name: clusterName("a"), isDefault: true, api: () => reached, lost: () => undefined }]
+      let why: string | undefined
+      const clusters = () => [{ name: clusterName("a"), isDefault: true, api: () => reached, lost: () => why }]
       const { branches } = yield* syncAlone({ api, fleet: configurationOf(["a"]) }, settings, clusters)
       const values = new Map([["A", Redacted.make("1")]])
       const caller = { user: "ann", groups: [], extra: {} }
@@ -416,6 +419,14 @@ const ofBranchSync = (): Promise<Readonly<Record<"own" | "atDefault", Array<ApiC
       for (const kind of kinds) atDefault.write(kind, name, { status: { phase: "Ready", expireTime: "" } }, namespace)
       yield* TestClock.adjust("2 seconds")
       for (const kind of kinds) atDefault.erase(kind, name, namespace)
+      yield* TestClock.adjust("10 seconds")
+      for (const kind of kinds) own.erase(kind, name, namespace)
+      yield* TestClock.adjust("2 seconds")
+      // Another reason to wait is counted in the Event of the first one.
+      for (const reason of ["it is away", "it does not answer"]) {
+        why = reason
+        yield* order(reason.length * 60)
+      }
       yield* TestClock.adjust("10 seconds")
       return calls
     }).pipe(Effect.scoped, Effect.provide(Layer.merge(virtualTime, Logger.layer([]))))

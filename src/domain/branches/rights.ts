@@ -36,7 +36,8 @@ export const followingBranches = (condition: RightCondition, without: string): R
     scope: "cluster",
     group: "",
     resource: "events",
-    verbs: ["create"],
+    // The second run of migrations, for example, is counted in the Event of the first one.
+    verbs: ["create", "patch"],
     when: [condition],
     without: "kubectl describe tells nothing of what happened to a branch"
   }
