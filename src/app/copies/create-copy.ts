@@ -34,7 +34,6 @@ import { ApiError, badRequest, forbidden, internalError } from "../api/status.ts
 import type { WantedCopy } from "../ground/session-limits.ts"
 import { audit } from "../kernel/audit.ts"
 import type { InTurn } from "../kernel/keyed-mutex.ts"
-import { retrying } from "../kernel/retrying-api.ts"
 import type { QueueSplits } from "../queues/queue-splits.ts"
 import type { CopiedPods, Copy } from "./copied-pods.ts"
 import type { InPlace } from "./copy-places.ts"
@@ -271,12 +270,6 @@ export const auditCopied = (
     scaleDown: request.scaleDown
   })
 
-/**
- * How long the configuration of queues may take to come from the primary that orders a copy, ms. Sessions go without a
- * cluster that is late (fleet-copy.ts), whose copy would take the pods of its workload for none of them.
- */
-const configurationComes = 10_000
-
 /** Refuses a split that is impossible in the container of the copy's sessions. */
 const checkSplit = (
   { splits }: CreateCopyOptions,
@@ -286,9 +279,8 @@ const checkSplit = (
   if (split === undefined) return Effect.void
   const container = asString(at(pod, "metadata", "annotations", defaultContainerAnnotation))
   const isShared = order !== undefined
-  const check = splits.check({ ...split, isShared, workload: { ...split.workload, container } })
-  // The workload itself was found, so what is missing is its configuration.
-  return isShared ? retrying(check, ({ code }) => code === 404, configurationComes) : check
+  const wanted = { ...split, isShared, workload: { ...split.workload, container } }
+  return isShared ? splits.checkOrdered(wanted) : splits.check(wanted)
 }
 
 /** Makes the copy of this name. `id`: of the session that it is made for. */

@@ -36,7 +36,7 @@ import type { CountedCopy, InPlace } from "./copy-places.ts"
 import { auditCopied, type CreateCopyOptions, inItsTurn, mayCopy, newSessionId } from "./create-copy.ts"
 import { noSuchCopy } from "./local-copies.ts"
 import { type Answer, askClusters, orderCopy, type OrderedCopy } from "./ordered-copies.ts"
-import { splitOfCopy, splitsOfSession } from "./split-of-copy.ts"
+import { splitOfCopy, splitsOfSession, splitsQueues } from "./split-of-copy.ts"
 
 /** Milliseconds between two checks of copies without requests, so that the operator's status is true. */
 const lookEvery = 10_000
@@ -178,7 +178,8 @@ const judged = (
       atDefault: { phase, ...(message === undefined ? {} : { message }) },
       others,
       readySince: known.readySince,
-      sessionStart: options.sessionStart
+      sessionStart: options.sessionStart,
+      splitsQueues: splitsQueues(copy.metadata.namespace, copy.spec)
     },
     now
   )

@@ -9,6 +9,7 @@ import type { CopyRequest } from "../../domain/copies/copy-request.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import { CopyTarget, copyTargets } from "../../domain/resources/copy-target.ts"
 import { operatorGroupVersion } from "../../domain/resources/operator-api.ts"
+import { configurationComes } from "../../domain/sessions/session-start.ts"
 import { KubeError, type KubeObject } from "../../ports/kube-api.ts"
 import { askCluster } from "../ground/ask-cluster.ts"
 import type { ReachedCluster } from "../ground/fleet-view.ts"
@@ -20,8 +21,8 @@ import { retryingApi, retryingRead } from "../kernel/retrying-api.ts"
  */
 const askFor = 4_000
 const askAgainFor = 3_000
-/** How long a cluster may take to make a copy, in ms. */
-const orderFor = 20_000
+/** How long a cluster may take to make a copy, in ms: it may wait for the configuration of queues that it splits. */
+const orderFor = configurationComes + 10_000
 
 /** A copy that this primary has ordered, as its cluster shows it. */
 export interface OrderedCopy {

@@ -38,3 +38,11 @@ export const splitsOfSession = (spec: unknown, container: string | undefined): C
       params
     }))
   )
+
+/** Whether the queues of the copied workload have to be split. `mirrord up` goes on where there are none. */
+export const splitsQueues = (namespace: string, spec: unknown): boolean => {
+  const wanted = Result.flatMap(readCopyRequest({ spec }), ({ splits, target }) =>
+    wantedSplit(splits, { isLink: false, namespace, target })
+  )
+  return Result.isSuccess(wanted) && wanted.success?.isAutomatic === false
+}

@@ -17,6 +17,7 @@ import { mirrordClusterSessions, type MirrordClusterSession } from "../../domain
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import type { WatchedResource } from "../../domain/resources/resource-descriptor.ts"
 import { asksForSplit } from "../../domain/sessions/names.ts"
+import { configurationComes } from "../../domain/sessions/session-start.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 import type { ApiError } from "../api/status.ts"
 import { type Controller, makeController, type Requeue } from "../kernel/controller.ts"
@@ -24,8 +25,6 @@ import { orIf } from "../kernel/or-if.ts"
 import { readCached } from "../kernel/read-cached.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 
-/** How long a configuration may take to come from the primary, ms. */
-const configurationComes = 20_000
 /** Milliseconds between two tries of a split that is refused: its configuration may be mended. */
 const tryAgain = 15_000
 

@@ -25,6 +25,8 @@ export class QueueSplits extends Context.Service<
      * asks for all queues that the workload may have.
      */
     readonly check: (wanted: WantedSplit) => Effect.Effect<boolean, ApiError>
+    /** The same for what a primary orders: the configuration may be on its way from there, and is waited for. */
+    readonly checkOrdered: (wanted: WantedSplit) => Effect.Effect<boolean, ApiError>
     /** Orders the split of a session, once: it lives until the session is deleted. */
     readonly order: (session: MirrordClusterSession, wanted: WantedSplit) => Effect.Effect<void, ApiError>
     /** Whether a session that splits queues can begin, and goes on. `Met` for others. */
@@ -54,6 +56,7 @@ const refusedSplit = ({ metadata }: MirrordClusterSession): Requirement =>
 export const noSplits: QueueSplits["Service"] = {
   areServed: () => false,
   check: () => Effect.succeed(false),
+  checkOrdered: () => Effect.succeed(false),
   order: () => Effect.void,
   requirement: refusedSplit,
   variables: () => new Map(),

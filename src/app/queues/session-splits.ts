@@ -38,6 +38,7 @@ import { logWarning } from "../kernel/log.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { checkSplit } from "./check-split.ts"
 import type { ChildSplitState } from "./child-splits.ts"
+import type { ConfigurationArrivals } from "./configuration-arrivals.ts"
 import type { QueueSplits } from "./queue-splits.ts"
 import { containerOf, readTemplate, type ResolveGround } from "./resolve-split.ts"
 import type { Splits } from "./split-controller.ts"
@@ -48,6 +49,7 @@ export interface SessionSplitsOptions {
   readonly awaited: KubeApi
   readonly resolving: ResolveGround
   readonly objects: (namespace: string) => SplitObjects
+  readonly arrivals: ConfigurationArrivals
   readonly splits: Splits
   readonly areServed: QueueSplits["Service"]["areServed"]
   /** How the split of a primary's child stands that has no part yet; `undefined` for other sessions. */
@@ -80,19 +82,46 @@ const readWorkload = (
 const copiesHint =
   "Those of the primary are copied here: if it has one, its Events there say why there is no copy (kubectl describe)."
 
+const look = (
+  { objects, resolving }: SessionSplitsOptions,
+  wanted: WantedSplit,
+  workload: KubeObject
+): Effect.Effect<Result.Result<boolean, SplitRefused>, ApiError> =>
+  Effect.mapError(
+    Effect.suspend(() => checkSplit(resolving, wanted, workload, objects(wanted.workload.namespace))),
+    notNow
+  )
+
+const answerOf = (
+  { isShared }: WantedSplit,
+  found: Result.Result<boolean, SplitRefused>
+): Effect.Effect<boolean, ApiError> => {
+  const refused = ({ code, isUnconfigured, why }: SplitRefused): ApiError =>
+    refusal({ code, why: isUnconfigured === true && isShared ? `${why} ${copiesHint}` : why })
+  return Effect.fromResult(Result.mapError(found, refused))
+}
+
 const check = Effect.fnUntraced(function* (
   options: SessionSplitsOptions,
   wanted: WantedSplit
 ): Effect.fn.Return<boolean, ApiError> {
-  const { objects, resolving } = options
   const workload = yield* readWorkload(options, wanted.workload)
-  const found = yield* Effect.mapError(
-    checkSplit(resolving, wanted, workload, objects(wanted.workload.namespace)),
-    notNow
+  return yield* answerOf(wanted, yield* look(options, wanted, workload))
+})
+
+const isConfigured = (found: Result.Result<boolean, SplitRefused>): boolean =>
+  Result.isSuccess(found) || found.failure.isUnconfigured !== true
+
+const checkOrdered = Effect.fnUntraced(function* (
+  options: SessionSplitsOptions,
+  wanted: WantedSplit
+): Effect.fn.Return<boolean, ApiError> {
+  const workload = yield* readWorkload(options, wanted.workload)
+  const { namespace } = wanted.workload
+  return yield* answerOf(
+    wanted,
+    yield* options.arrivals.until(namespace, look(options, wanted, workload), isConfigured)
   )
-  const refused = ({ code, isUnconfigured, why }: SplitRefused): ApiError =>
-    refusal({ code, why: isUnconfigured === true && wanted.isShared ? `${why} ${copiesHint}` : why })
-  return yield* Effect.fromResult(Result.mapError(found, refused))
 })
 
 const order = Effect.fnUntraced(function* (
@@ -213,6 +242,7 @@ export const sessionSplits = (options: SessionSplitsOptions): QueueSplits["Servi
   return {
     areServed,
     check: (wanted) => check(options, wanted),
+    checkOrdered: (wanted) => checkOrdered(options, wanted),
     order: (session, wanted) => order(options, session, wanted),
     requirement: (session) => {
       const { metadata } = session

@@ -24,6 +24,7 @@ import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
 import { CurrentSettings } from "../kernel/setting-values.ts"
 import { type ChildSplits, makeChildSplits } from "./child-splits.ts"
+import { ConfigurationArrivals } from "./configuration-arrivals.ts"
 import { measuredSplits } from "./measured-splits.ts"
 import { PodReviews } from "./pod-reviews.ts"
 import { QueueSplits, noSplits } from "./queue-splits.ts"
@@ -48,14 +49,18 @@ const inNamespace = <T>(resource: WatchedResource<T>, cache: Reflector, namespac
 
 /** Follows the configurations of queues of both kinds. `changed`: one of a namespace has changed. */
 const followConfigurations = Effect.fnUntraced(function* (api: KubeApi, changed: (namespace: string) => void) {
-  const hear = ({ metadata }: KubeObject): void => changed(metadata.namespace ?? "")
+  const arrivals = new ConfigurationArrivals()
+  const hear = ({ metadata: { namespace = "" } }: KubeObject): void => {
+    changed(namespace)
+    arrivals.came(namespace)
+  }
   const configs = yield* makeReflector(api, splitConfigs, hear)
   const older = yield* makeReflector(api, registries, hear)
   const objects = (namespace: string): SplitObjects => ({
     splitConfigs: inNamespace(splitConfigs, configs, namespace),
     registries: inNamespace(registries, older, namespace)
   })
-  return { objects, started: Effect.andThen(configs.awaitSynced, older.awaitSynced) }
+  return { arrivals, objects, started: Effect.andThen(configs.awaitSynced, older.awaitSynced) }
 })
 
 /** The split whose names new pods get. */
@@ -72,6 +77,13 @@ const features: NonNullable<Capability["features"]> = () => [
   "SqsQueueSplittingWithJqFilter"
 ]
 
+/** The splits of a primary without workloads, which are those of its members. */
+const elsewhere: QueueSplits["Service"] = {
+  ...noSplits,
+  areServed: (route) => route === "MultiCluster",
+  objects: () => Effect.succeed([])
+}
+
 /** Splits of queues, if they are switched on. */
 export const splitLayer = Layer.effectContext(
   Effect.gen(function* () {
@@ -79,18 +91,13 @@ export const splitLayer = Layer.effectContext(
     const { api, fleet, namespace } = yield* OwnCluster
     if (options === undefined)
       return Context.add(yield* withCapability({ requirement: noSplits.requirement }), QueueSplits, noSplits)
-    if (fleet?.managementOnly === true) {
-      const elsewhere: QueueSplits["Service"] = {
-        ...noSplits,
-        areServed: (route) => route === "MultiCluster",
-        objects: () => Effect.succeed([])
-      }
-      return Context.add(yield* withCapability({ features }), QueueSplits, elsewhere)
-    }
+    if (fleet?.managementOnly === true) return Context.add(yield* withCapability({ features }), QueueSplits, elsewhere)
     const changes = yield* Changes
-    const { objects, started: configured } = yield* followConfigurations(api, (namespace) =>
-      splits.configurationChanged(namespace)
-    )
+    const {
+      arrivals,
+      objects,
+      started: configured
+    } = yield* followConfigurations(api, (namespace) => splits.configurationChanged(namespace))
     const { endpoint, jq, queues, settings } = options
     const resolving = {
       api: retryingApi(api),
@@ -123,6 +130,7 @@ export const splitLayer = Layer.effectContext(
       awaited: retryingApi(api),
       resolving,
       objects,
+      arrivals,
       splits,
       areServed: () => true,
       ofChild: (session) => children.stateOf(session)

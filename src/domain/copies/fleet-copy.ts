@@ -9,7 +9,7 @@
 import { quotation } from "../clean-text.ts"
 import type { ClusterName } from "../fleet/cluster-name.ts"
 import type { SessionStart } from "../fleet/configuration.ts"
-import { memberGrace } from "../sessions/session-start.ts"
+import { configurationComes, memberGrace } from "../sessions/session-start.ts"
 import type { CopyState } from "./copy-life.ts"
 
 /** The copy in one cluster, as its operator answered. */
@@ -31,6 +31,8 @@ export interface ObservedFleetCopy {
   /** Since when the default's copy is ready, as this process saw it. */
   readonly readySince: number | undefined
   readonly sessionStart: SessionStart
+  /** Whether queues of the copied workload are split, whose configuration may still be on its way to a cluster. */
+  readonly splitsQueues: boolean
 }
 
 /** A cluster that has no copy, and so takes no part in the sessions on it. */
@@ -46,23 +48,27 @@ export interface FleetCopyPlan {
   readonly order: ReadonlyArray<ClusterName>
 }
 
-const notInTime = `its copy was not ready ${memberGrace / 1_000} s after the default cluster's`
+/** Milliseconds that other clusters get after the default's copy is ready. */
+const graceOf = ({ splitsQueues }: ObservedFleetCopy): number => memberGrace + (splitsQueues ? configurationComes : 0)
+
+const notInTime = (grace: number): string => `its copy was not ready ${grace / 1_000} s after the default cluster's`
 
 /**
- * Why a session goes without a cluster; `undefined` while it is waited for, or if its copy is ready. `isOver`: its time
- * has passed. A copy on its way has all the time that its own operator gives it where no cluster may be left out.
+ * Why a session goes without a cluster; `undefined` while it is waited for, or if its copy is ready. `late`: why it is
+ * not waited for any more, once its time has passed. A copy on its way has all the time that its own operator gives it
+ * where no cluster may be left out.
  */
-const leftOutReason = (copy: MemberCopy, isOver: boolean, sessionStart: SessionStart): string | undefined => {
+const leftOutReason = (copy: MemberCopy, late: string | undefined, sessionStart: SessionStart): string | undefined => {
   switch (copy._tag) {
     case "Unknown":
-      return copy.isLost || isOver ? copy.why : undefined
+      return copy.isLost || late !== undefined ? copy.why : undefined
     case "Refused":
       return copy.why
     case "Absent":
-      return isOver ? (copy.problem ?? notInTime) : undefined
+      return late === undefined ? undefined : (copy.problem ?? late)
     case "Present":
       if (copy.state.phase === "Failed") return copy.state.message ?? "its copy has failed"
-      return copy.state.phase === "InProgress" && isOver && sessionStart === "default" ? notInTime : undefined
+      return copy.state.phase === "InProgress" && sessionStart === "default" ? late : undefined
   }
 }
 
@@ -75,9 +81,11 @@ export const fleetCopyPlan = (observed: ObservedFleetCopy, now: number): FleetCo
     const message = `in cluster ${defaultCluster}: ${quotation(atDefault.message ?? "the copy has failed")}`
     return { state: { phase: "Failed", message }, leftOut: [], order: [] }
   }
-  const isOver = readySince !== undefined && now >= readySince + memberGrace
+  const grace = graceOf(observed)
+  const isOver = readySince !== undefined && now >= readySince + grace
+  const late = isOver ? notInTime(grace) : undefined
   const leftOut = [...others].flatMap(([cluster, copy]): ReadonlyArray<LeftOut> => {
-    const why = leftOutReason(copy, isOver, sessionStart)
+    const why = leftOutReason(copy, late, sessionStart)
     return why === undefined ? [] : [{ cluster, why }]
   })
   // Sessions go without a late cluster: a copy there would take its workload's pods for no session.

@@ -27,6 +27,9 @@ export const memberGrace = 15_000
 /** The same where members have pods of their target replaced to split queues. */
 const splitGrace = 90_000
 
+/** How long a configuration of queue splits may take to come from the primary to a member, in ms. */
+export const configurationComes = 20_000
+
 /** Seconds that a session may take to start where its target's pods are replaced to split queues, at least. */
 export const splitStartSecs = 180
 

@@ -100,6 +100,8 @@ describe("a copy whose split is impossible", () => {
   const refunds = { split_queues: { refunds: { queue_type: "SQS", message_filter: { to: "^ann$" } } } }
   const kafka = { split_queues: { orders: { queue_type: "Kafka" } } }
   const off: SplitFleetOptions = { splitting: ["primary"] }
+  const queue = [{ env: "OTHER", fallback: "not-there" }]
+  const missing = { queues: [{ id: "orders", kind: "sqs", appConfig: { queue } }] }
   it.effect.each<readonly [string, "a" | "primary", object, SplitFleetOptions, number, string]>([
     ["of another broker", "a", kafka, {}, 400, "does not serve queue splitting for Kafka"],
     ["of another broker over clusters", "primary", kafka, {}, 400, "does not serve queue splitting for Kafka"],
@@ -108,6 +110,7 @@ describe("a copy whose split is impossible", () => {
     ["where those of the default are off", "primary", {}, off, 400, "In the default cluster a: This operator does not"],
     ["without a configuration", "a", {}, { configured: [] }, 404, "No MirrordSplitConfig"],
     ["that the default has no configuration of", "primary", {}, { configured: ["b"] }, 404, "No MirrordSplitConfig"],
+    ["whose queue is not there", "primary", {}, { spec: missing }, 404, "not-there"],
     ["of a queue that the default has not", "primary", refunds, {}, 400, "In the default cluster a: "],
     ["of a pod", "primary", { target: { pod: "consumer-1" }, scale_down: false }, {}, 400, "a Deployment or a Rollout"]
   ])("%s is refused before anything is made", function* ([, where, spec, options, code, sentence]) {
@@ -120,17 +123,21 @@ describe("a copy whose split is impossible", () => {
     assert.strictEqual(found, code)
     assert.include(message, sentence)
     // For a configuration that may be on its way.
-    assert.strictEqual(waited > 15_000, where === "primary" && code === 404)
+    assert.strictEqual(waited > 15_000, where === "primary" && sentence === "No MirrordSplitConfig")
     for (const one of [a, b]) assert.deepStrictEqual([copiesIn(one).length, replicasIn(one)], [0, 2])
   })
 })
 
 describe("a configuration that comes from the primary while a copy is made", () => {
-  it.effect.each(["a", "b"] as const)("is waited for by cluster %s", function* (late) {
+  it.effect.each(["a", "b"] as const)("is waited for by cluster %s, and not a moment longer", function* (late) {
     const fleet = yield* splitFleet({ ...otherNames, configured: ["a", "b"].filter((name) => name !== late) })
     const comes = Effect.sync(() => configure(fleet[late].split, "consumer", ["orders"]))
-    yield* Effect.forkScoped(Effect.andThen(Effect.sleep("6 seconds"), comes))
-    const { got } = yield* begun(fleet, {}, Result.getOrThrow(yield* copy(fleet)))
+    const since = yield* Clock.currentTimeMillis
+    yield* Effect.forkScoped(Effect.andThen(Effect.sleep("18 seconds"), comes))
+    const copied = Result.getOrThrow(yield* copy(fleet))
+    const made = (yield* Clock.currentTimeMillis) - since
+    assert.isAtMost(made, 22_000)
+    const { got } = yield* begun(fleet, {}, copied)
     assert.deepStrictEqual(logs(got), [])
     for (const one of [fleet.a, fleet.b]) yield* sendTo(one, `m ${one.name}`, "ann")
     yield* passMinutes(1)

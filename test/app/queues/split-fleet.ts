@@ -198,13 +198,21 @@ const splitSpec = {
   split_queues: { orders: { queue_type: "SQS", message_filter: { to: "^ann$" } } }
 }
 
-/** Posts a copy of the target. */
+/** Posts a copy of the target, and waits until it is ready, as the client does. */
 export const copy = Effect.fnUntraced(function* ({ world }: SplitFleet, spec: object = {}, at = world.primary) {
   const certificate = yield* certificateOf(at)
   const asked = { ...request(certificate), namespace: "shop", body: { spec: { ...splitSpec, ...spec } } }
-  const { result } = yield* answerOf(at.operator?.createCopyTarget(asked) ?? Effect.die("no operator"))
-  yield* passMinutes(0.2)
-  return Result.map(result, (made): SplitCopy => ({ at, certificate, name: (made as CopyTarget).metadata.name }))
+  const { operator } = at
+  if (operator === undefined) return yield* Effect.die("no operator")
+  const { result } = yield* answerOf(operator.createCopyTarget(asked))
+  if (Result.isFailure(result)) return Result.fail(result.failure)
+  const { metadata } = result.success as CopyTarget
+  for (let tries = 0; tries < 60; tries++) {
+    const { result: made } = yield* answerOf(operator.copyTarget("shop", metadata.name, asked.caller))
+    if (Result.isSuccess(made) && (made.success as CopyTarget).status.phase !== "InProgress") break
+    yield* pass("1 second")
+  }
+  return Result.succeed<SplitCopy>({ at, certificate, name: metadata.name })
 })
 
 /** Connects to the target, or to a copy of it, whose splits the connect does not name. */

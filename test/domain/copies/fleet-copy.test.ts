@@ -15,6 +15,7 @@ const observed = (others: Readonly<Record<string, MemberCopy>>, change: Partial<
   others: new Map(Object.entries(others).map(([name, copy]) => [clusterName(name), copy] as const)),
   readySince: 0,
   sessionStart: "default" as const,
+  splitsQueues: false,
   ...change
 })
 const phaseAt = (others: Readonly<Record<string, MemberCopy>>, now: number, change?: Partial<ObservedFleetCopy>) =>
@@ -42,6 +43,12 @@ describe("a copy over many clusters", () => {
       expect(phaseAt({ b: copy }, 14_999)).toBe("InProgress")
       expect(phaseAt({ b: copy }, 15_000)).toBe("Ready")
     }
+  })
+
+  it("waits 20 s longer where a cluster may wait for the configuration of its queues", () => {
+    expect(phaseAt({ b: { _tag: "Absent" } }, 34_999, { splitsQueues: true })).toBe("InProgress")
+    const { leftOut } = fleetCopyPlan(observed({ b: starting }, { splitsQueues: true }), 35_000)
+    expect(leftOut).toEqual([{ cluster: b, why: "its copy was not ready 35 s after the default cluster's" }])
   })
 
   it("tells the last problem of a cluster that could not make one in time", () => {
@@ -216,7 +223,8 @@ describe("copies in all clusters", () => {
             atDefault: first.state,
             others,
             readySince,
-            sessionStart: "default" as const
+            sessionStart: "default" as const,
+            splitsQueues: false
           }
           for (const name of fleetCopyPlan(copy, now).order) order(name)
         }
