@@ -31,6 +31,7 @@ npm run release
 
 Makes the files of the release that is checked out, in ${filesFolder}: image (\`npm run image\`), chart with the image's
 digest, command-line package, bill of materials, notes, checksums. helm is taken from KUBEBUILDER_ASSETS or PATH.
+Refuses while changelog.d has changes, which the notes would lack.
 
 The working tree must be clean. When something fails, nothing is changed.`
 
@@ -211,15 +212,25 @@ const writeVersion = (version, values) => {
   console.log(values["dry-run"] ? "Nothing was changed." : afterVersion(version, changed.length > 0))
 }
 
+/** The reasons why the changelog does not tell what is in this commit. @param {string} version */
+const notesProblems = (version) => {
+  if (notesOf(read(changelog), version).trim() === "")
+    return [`${changelog}: there is no ## [${version}]; run \`npm run release -- ${version}\` first`]
+  const waiting = readFragments().map(({ file }) => file)
+  if (waiting.length === 0) return []
+  return [
+    `${fragmentFolder} has changes that ## [${version}] lacks (found ${waiting.join(", ")}); release them by ` +
+      `\`npm run release -- X.Y.Z\` with a version above ${version}, or move them into that section`
+  ]
+}
+
 const makeFiles = async () => {
   const { problems, version } = readVersions(root)
   const helm = findHelm()
   const all = [
     ...problems,
     ...changedFiles(),
-    ...(notesOf(read(changelog), version).trim() === ""
-      ? [`${changelog}: there is no ## [${version}]; run \`npm run release -- ${version}\` first`]
-      : []),
+    ...notesProblems(version),
     ...(helm === undefined
       ? ["there is no helm in KUBEBUILDER_ASSETS or PATH; install it, or use the folder that npm run kubernetes prints"]
       : [])

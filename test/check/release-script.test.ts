@@ -186,6 +186,17 @@ describe("scripts/release.mjs", () => {
       "CHANGELOG.md: there is no ## [0.0.1], and changelog.d is empty"
     )
   })
+  it("makes no files while changes wait that the notes would lack", () => {
+    write("CHANGELOG.md", `# Changelog\n\n## [${current}] - 2026-03-04\n\n### Added\n\n- More.\n`)
+    commit()
+    const { status, stderr } = run([])
+    expect(status).toBe(1)
+    expect(stderr).toContain(`changelog.d has changes that ## [${current}] lacks (found ${fragment}); release`)
+    rmSync(join(copy, fragment))
+    commit()
+    // The file that describes the folder is no change.
+    expect(run([], { PATH: dirname(process.execPath), KUBEBUILDER_ASSETS: "" }).stderr).not.toContain("changelog.d")
+  })
   it("makes no files without a section of the changelog, or where there is no helm", () => {
     const folders = (process.env["PATH"] ?? "").split(delimiter)
     const found = folders.map((folder) => join(folder, "git")).find((file) => existsSync(file)) ?? ""
