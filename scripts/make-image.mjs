@@ -15,7 +15,7 @@ import {
   writeFileSync
 } from "node:fs"
 import { tmpdir } from "node:os"
-import { dirname, join, resolve } from "node:path"
+import { basename, dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { unfitMachine } from "./debian-suite.mjs"
@@ -23,18 +23,20 @@ import { entrypoint, image, imageLabels } from "./image.mjs"
 import { architectures, debianBase } from "./image/debian-base.mjs"
 import { nodeProgram } from "./image/node-program.mjs"
 import { ociArchive } from "./image/oci-archive.mjs"
+import { makeOfPins } from "./image/pinned-packages.mjs"
 import { runProgram } from "./run-program.mjs"
 import { stageImage } from "./stage-image.mjs"
 
 /**
- * @import {Pinned} from "./image/debian-base.mjs"
+ * @import {Architecture} from "./image/debian-base.mjs"
  * @import {
  *   Layer,
  *   PlatformImage
  * } from "./image/oci-archive.mjs"
- * @typedef {(typeof architectures)[number]} Architecture
- *
- * @typedef {Partial<Record<Architecture, { readonly node: string; readonly debian: ReadonlyArray<Pinned> }>>} Pins
+ * @import {
+ *   Pin,
+ *   Pins
+ * } from "./image/pinned-packages.mjs"
  */
 
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -54,6 +56,8 @@ packages make one digest.
   --out FILE    default ${defaultOut}
   --pins FILE   the versions of the base; default ${pinsFile}
   --update      take the newest versions, and write them into the file of --pins
+  --strict      refuse where Debian has removed a pinned package, as \`npm run release\` does; without it the image is
+                made of the newest packages, and a line says so and where their versions are
   --help        this text
 
 It needs Debian 12 with apt and npm's registry; everywhere else \`docker build --file Containerfile\` makes the image.`
@@ -72,6 +76,7 @@ const readArguments = () => {
         out: { type: "string", default: join(root, defaultOut) },
         pins: { type: "string", default: join(root, pinsFile) },
         update: { type: "boolean", default: false },
+        strict: { type: "boolean", default: false },
         help: { type: "boolean" }
       }
     }).values
@@ -117,17 +122,14 @@ const programLayer = async (folder) => {
   return { comment: `braid ${version}`, entries }
 }
 
-/**
- * @param {string} folder @param {Architecture} architecture @param {Layer} program
- * @param {Pins[Architecture]} pins `undefined`: take the newest
- */
-const makePlatform = async (folder, architecture, program, pins) => {
-  const base = await debianBase(runProgram, folder, architecture, pins?.debian)
+/** @param {string} folder @param {Architecture} architecture @param {Layer} program @param {Pin | undefined} pin */
+const makePlatform = async (folder, architecture, program, pin) => {
+  const base = await debianBase(runProgram, folder, architecture, pin?.debian)
   const node = await nodeProgram(runProgram, folder, {
     architecture,
     version: devDependencies["node"] ?? "",
     path: image.node.slice(1),
-    pin: pins?.node
+    pin: pin?.node
   })
   /** @type {PlatformImage} */
   const platform = {
@@ -163,6 +165,16 @@ const writeWhole = (file, data) => {
   }
 }
 
+/** Says that the image is not of the pins, and where the versions are of which it is. */
+const sayNewest = (/** @type {ReadonlyArray<string>} */ removed, /** @type {string} */ text) => {
+  const file = join(mkdtempSync(join(tmpdir(), "braid-base-packages-")), basename(pinsFile))
+  writeFileSync(file, text)
+  console.error(
+    `npm run image: Debian has removed ${removed.join(", ")}: this image is made of its newest packages, whose ` +
+      `versions are in ${file}; copy it to ${pinsFile}, and commit that`
+  )
+}
+
 const main = async () => {
   const values = readArguments()
   if (values.help) return console.log(help)
@@ -178,9 +190,12 @@ const main = async () => {
   try {
     const { revision, seconds } = await readRevision()
     const program = await programLayer(folder)
-    const made = []
-    for (const name of wanted)
-      made.push(await makePlatform(folder, name, program, values.update ? undefined : before[name]))
+    const makeAll = async (/** @type {Pins} */ pins) => {
+      const all = []
+      for (const name of wanted) all.push(await makePlatform(folder, name, program, pins[name]))
+      return all
+    }
+    const { made, removed } = await makeOfPins(makeAll, values.update ? {} : before, values.strict)
     const { archive, digest } = ociArchive({
       name: `${image.name}:${version}`,
       created: seconds,
@@ -188,11 +203,11 @@ const main = async () => {
       platforms: made.map(({ platform }) => platform)
     })
     writeWhole(resolve(values.out), archive)
-    if (values.update) {
-      const pins = Object.fromEntries(made.map(({ pins, platform }) => [platform.architecture, pins]))
-      // Those of a platform that was not asked for stay.
-      writeWhole(values.pins, `${JSON.stringify({ ...before, ...pins }, null, 2)}\n`)
-    }
+    const pins = Object.fromEntries(made.map(({ pins, platform }) => [platform.architecture, pins]))
+    // Those of a platform that was not asked for stay.
+    const pinsText = `${JSON.stringify({ ...before, ...pins }, null, 2)}\n`
+    if (values.update) writeWhole(values.pins, pinsText)
+    if (removed.length > 0) sayNewest(removed, pinsText)
     console.error(`${values.out}: ${Math.round(archive.length / 1e6)} MB, ${wanted.join(" and ")}`)
     console.log(digest)
   } finally {
@@ -200,12 +215,4 @@ const main = async () => {
   }
 }
 
-await main().catch((error) => {
-  const message = error instanceof Error ? error.message : String(error)
-  const isGone = /^E: Version '.*' for '.*' was not found$/mu.test(message)
-  fail(
-    isGone
-      ? `${message}\nDebian has newer packages: run \`npm run image -- --update\`, and commit ${pinsFile}`
-      : message
-  )
-})
+await main().catch((error) => fail(error instanceof Error ? error.message : String(error)))

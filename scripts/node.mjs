@@ -243,11 +243,9 @@ const makeOperatorImage = async () => {
   if (isClean && isThere) return
   rmSync(noted, { force: true })
   const architecture = process.arch === "x64" ? "amd64" : "arm64"
-  await run("npm run image", [
-    process.execPath,
-    join(root, "scripts/make-image.mjs"),
-    ...["--platform", `linux/${architecture}`, "--out", file]
-  ])
+  const command = [process.execPath, join(root, "scripts/make-image.mjs")]
+  // It says where it takes other packages than the pinned.
+  await run("npm run image", [...command, "--platform", `linux/${architecture}`, "--out", file], { isHeard: true })
   if (isClean) writeFileSync(noted, revision)
 }
 

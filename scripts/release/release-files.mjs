@@ -69,7 +69,7 @@ export const makeReleaseFiles = async ({ helm, out, root, version }) => {
   try {
     mkdirSync(temporary, { recursive: true })
     const archive = join(unfinished, `braid-${version}.oci.tar`)
-    const command = [process.execPath, join(root, "scripts/make-image.mjs"), "--out", archive]
+    const command = [process.execPath, join(root, "scripts/make-image.mjs"), "--strict", "--out", archive]
     const digest = (await runProgram("the image", command, { cwd: root })).trim()
     await packageChart({ digest, helm, out: unfinished, root, temporary, version })
     const packages = await packCli({ out: unfinished, root, temporary, version })
