@@ -12,6 +12,15 @@ export const isObject = (value: unknown): value is JsonObject =>
 
 export const asObject = (value: unknown): JsonObject => (isObject(value) ? value : {})
 
+/** The object that a text holds as JSON; an empty one if it holds none. */
+export const parseObject = (text: string): JsonObject => {
+  try {
+    return asObject(JSON.parse(text))
+  } catch {
+    return {}
+  }
+}
+
 export const asArray = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
 
 export const asObjects = (value: unknown): ReadonlyArray<JsonObject> => asArray(value).filter(isObject)

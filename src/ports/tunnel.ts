@@ -10,6 +10,7 @@
 import type { Duplex } from "node:stream"
 import { Context, Data, type Effect, type Redacted, type Scope } from "effect"
 import type { ClusterName } from "../domain/fleet/cluster-name.ts"
+import type { CommandSequence } from "../domain/outbound/command-sequence.ts"
 
 /** The certificate that a member proved to have. */
 export interface MemberCertificate {
@@ -69,6 +70,8 @@ export interface Redemption {
 export interface Redeemed {
   readonly certificatePem: string
   readonly authoritiesPem: string
+  /** The place of the authorities among the primary's commands: the member accepts later ones alone. */
+  readonly sequence: CommandSequence
 }
 
 /** A redemption is refused; `message` is sent to the member. */

@@ -4,6 +4,7 @@ import { X509Certificate } from "node:crypto"
 import { PassThrough } from "node:stream"
 import { Deferred, Effect, Redacted, Result } from "effect"
 import { pinOf, readMemberCertificate } from "../../src/adapters/x509/tunnel-certificates.ts"
+import { pemBlocks } from "../../src/domain/fleet/credentials/pem.ts"
 import {
   type CellOptions,
   type CellTunnel,
@@ -22,6 +23,7 @@ class Side implements Tunnel {
   #received = 0
   #isOver = false
   other: Side | undefined
+  onDestroy: (why: string) => void = () => {}
   readonly ended = Deferred.await(this.#over)
 
   constructor(carries: () => boolean) {
@@ -42,6 +44,7 @@ class Side implements Tunnel {
   readonly destroy = (why: string): void => {
     if (this.#isOver) return
     this.#isOver = true
+    this.onDestroy(why)
     Deferred.doneUnsafe(this.#over, Effect.succeed(why))
     if (this.#carries()) this.other?.destroy(why)
   }
@@ -53,10 +56,18 @@ class Side implements Tunnel {
   }
 }
 
-/** The reason why a certificate is not one of these authorities'; `undefined` if it is. */
-const foreign = (certificatePem: string, authoritiesPem: string): boolean => {
-  const [shown, authority] = [new X509Certificate(certificatePem), new X509Certificate(authoritiesPem)]
-  return !shown.checkIssued(authority) || !shown.verify(authority.publicKey)
+const certificatesOf = (pem: string): ReadonlyArray<X509Certificate> =>
+  pemBlocks(pem).map(({ text }) => new X509Certificate(text))
+
+/** Whether no way leads from a certificate, and those shown behind it, to one of these authorities. */
+const foreign = (shownPem: string, authoritiesPem: string): boolean => {
+  const [leaf, ...shown] = certificatesOf(shownPem)
+  const trusted = certificatesOf(authoritiesPem)
+  const leads = (from: X509Certificate, depth: number): boolean => {
+    const isIssuer = (above: X509Certificate): boolean => from.checkIssued(above) && from.verify(above.publicKey)
+    return trusted.some(isIssuer) || (depth > 0 && shown.some((above) => isIssuer(above) && leads(above, depth - 1)))
+  }
+  return leaf === undefined || !leads(leaf, 2)
 }
 
 export class MemoryTunnels {
@@ -107,7 +118,9 @@ export class MemoryTunnels {
                 this.dials++
                 const refuse = (message: string) => Effect.fail(new DialFailed({ reason: "Refused", message }))
                 const member = Result.getOrThrow(readMemberCertificate(identity.certificatePem))
-                if (foreign(identity.certificatePem, cell.identity().authoritiesPem)) return refuse("another authority")
+                const own = cell.identity()
+                if (foreign(identity.certificatePem, own.authoritiesPem)) return refuse("another authority")
+                if (foreign(own.certificatePem, identity.authoritiesPem)) return refuse("another cell")
                 const why = cell.refusal(member)
                 if (why !== undefined) return refuse(why)
                 const carries = (): boolean => {
@@ -118,18 +131,32 @@ export class MemoryTunnels {
                 near.other = far
                 far.other = near
                 this.#accepted.push(far)
+                const lanes = new Set<PassThrough>()
+                let isDraining = false
+                const endIfDrained = (): void => {
+                  if (isDraining && lanes.size === 0) near.destroy("drained")
+                }
                 const openLane = () => {
-                  const lane = new PassThrough()
+                  const lane = new PassThrough().on("error", () => {})
+                  lanes.add(lane)
+                  lane.once("close", () => {
+                    lanes.delete(lane)
+                    endIfDrained()
+                  })
                   serve(lane)
                   return lane
                 }
+                far.onDestroy = (why) => lanes.forEach((lane) => lane.destroy(new Error(why)))
                 cell.accepted(
                   Object.assign(far, {
                     member,
                     from,
                     openLane,
-                    lanes: () => 0,
-                    drain: () => near.destroy("drained")
+                    lanes: () => lanes.size,
+                    drain: () => {
+                      isDraining = true
+                      endIfDrained()
+                    }
                   }) as CellTunnel
                 )
                 return Effect.succeed(near)
@@ -140,7 +167,7 @@ export class MemoryTunnels {
         ),
       redeem: ({ pin, requestPem, token }) =>
         Effect.flatMap(reached, (cell) =>
-          pinOf(cell.identity().authoritiesPem) === pin
+          certificatesOf(cell.identity().certificatePem).some((shown) => shown.ca && pinOf(shown.toString()) === pin)
             ? Effect.mapError(
                 cell.redeem({ from, requestPem, token: Redacted.make(Redacted.value(token)) }),
                 ({ message }) => {

@@ -8,6 +8,7 @@
 import type { X509Certificate } from "node:crypto"
 import { createServer, type TLSSocket } from "node:tls"
 import { Effect, Result } from "effect"
+import { renewCommand } from "../../domain/outbound/renew-command.ts"
 import type { CellOptions, MemberCertificate, TunnelListener } from "../../ports/tunnel.ts"
 import { addressOf, defaultBounds, listenAt, type ListenerBounds, listenGuarded } from "./guarded-listener.ts"
 import { Http2CellTunnel, sessionOn } from "./http2-cell-tunnel.ts"
@@ -30,7 +31,7 @@ const memberOf = (
   if (!socket.authorized)
     return Result.fail(
       `the primary does not accept the certificate that was shown (${String(socket.authorizationError)}): it has ` +
-        "ended, or another primary has signed it; get a new one with braid join --renew"
+        `ended, or another primary has signed it; run ${renewCommand("NAME")}, and give this cluster the token`
     )
   return Result.flatMap(readMember(certificate), (member) => {
     const why = refusal(member)

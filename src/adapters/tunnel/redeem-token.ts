@@ -9,7 +9,7 @@ import { request as sendRequest } from "node:http"
 import type { TLSSocket } from "node:tls"
 import { Clock, Effect, Redacted } from "effect"
 import { quotation } from "../../domain/clean-text.ts"
-import { isObject } from "../../domain/json.ts"
+import { parseObject } from "../../domain/json.ts"
 import type { DialFailed, Redeemed, RedeemOptions } from "../../ports/tunnel.ts"
 import { dialCell, failed, untrusted, withPatience } from "./dial-cell.ts"
 import { redeemPath } from "./redemptions.ts"
@@ -41,19 +41,11 @@ const post = (socket: TLSSocket, { requestPem, token }: RedeemOptions): Effect.E
     request.end(body)
   })
 
-const parse = (text: string): Readonly<Record<string, unknown>> => {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
-  }
-}
-
 const read = ({ body, status }: Answer): Effect.Effect<Redeemed, DialFailed> => {
-  const { authorities, certificate, message } = parse(body)
-  if (status === 200 && typeof certificate === "string" && typeof authorities === "string")
-    return Effect.succeed({ certificatePem: certificate, authoritiesPem: authorities })
+  const { authorities, certificate, epoch, message, number } = parseObject(body)
+  const isWhole = typeof authorities === "string" && typeof epoch === "string" && typeof number === "number"
+  if (status === 200 && typeof certificate === "string" && isWhole)
+    return Effect.succeed({ certificatePem: certificate, authoritiesPem: authorities, sequence: { epoch, number } })
   const words = quotation(typeof message === "string" ? message : body) || `HTTP ${status}`
   return Effect.fail(
     status >= 400 && status < 500

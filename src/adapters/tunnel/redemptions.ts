@@ -9,7 +9,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer, type Server } from "node:https"
 import type { Socket } from "node:net"
 import { Effect, Exit, FiberSet, Redacted, Result, type Scope } from "effect"
-import { isObject } from "../../domain/json.ts"
+import { parseObject } from "../../domain/json.ts"
 import type { CellOptions, Redemption } from "../../ports/tunnel.ts"
 import { addressOf, type ListenerBounds } from "./guarded-listener.ts"
 
@@ -38,22 +38,13 @@ const readBody = async (request: IncomingMessage): Promise<Result.Result<string,
   return Result.succeed(Buffer.concat(chunks).toString("utf8"))
 }
 
-const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 /** The redemption in a request. Nothing that it holds is ever repeated in an answer. */
 const readRedemption = async (request: IncomingMessage): Promise<Result.Result<Redemption, Refusal>> => {
   if (request.url !== redeemPath) return refusal(404, `there is ${redeemPath} here, and no other path`)
   if (request.method !== "POST") return refusal(405, "a token is redeemed with POST")
   const text = await readBody(request)
   if (Result.isFailure(text)) return Result.fail(text.failure)
-  const value = parse(text.success)
-  const { request: requestPem, token } = isObject(value) ? value : {}
+  const { request: requestPem, token } = parseObject(text.success)
   return typeof token === "string" && typeof requestPem === "string"
     ? Result.succeed({ token: Redacted.make(token), requestPem, from: addressOf(request.socket) })
     : refusal(400, "the redemption is not JSON with the texts token and request")
@@ -72,9 +63,9 @@ export const redemptionServer = (
     }
     const redeemed = (redemption: Redemption) =>
       redeem(redemption).pipe(
-        Effect.map(({ authoritiesPem: authorities, certificatePem: certificate }) => ({
+        Effect.map(({ authoritiesPem: authorities, certificatePem: certificate, sequence }) => ({
           status: 200,
-          body: { certificate, authorities }
+          body: { certificate, authorities, ...sequence }
         })),
         Effect.catch(({ message }) => Effect.succeed({ status: 401, body: { message } }))
       )

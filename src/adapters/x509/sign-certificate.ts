@@ -62,9 +62,9 @@ export const signCertificate = async (signing: Signing): Promise<string> => {
   return `${certificate.toString("pem")}\n`
 }
 
-/** The extensions that make a certificate that of an authority, which signs no other authority. */
-export const authorityExtensions = (): ReadonlyArray<x509.Extension> => [
-  new x509.BasicConstraintsExtension(true, 0, true),
+/** The extensions that make a certificate that of an authority. `below`: how many authorities may follow it. */
+export const authorityExtensions = (below = 0): ReadonlyArray<x509.Extension> => [
+  new x509.BasicConstraintsExtension(true, below, true),
   new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true)
 ]
 

@@ -37,7 +37,10 @@ const clusterUri = "braid:cluster:"
 /** Largest certificate request, in bytes of DER; one of ours has about 200. */
 const maxRequest = 8 * 1024
 
-/** Makes an authority for tunnels. Two of them have different names, so that both can be trusted for a while. */
+/**
+ * Makes an authority for tunnels. Two of them have different names, so that both can be trusted for a while, and one
+ * may sign the next.
+ */
 export const makeTunnelAuthority = async (life: ServingLife): Promise<KeptCertificate> => {
   const keys = await makeKeys(true)
   const name = `CN=braid tunnel authority ${randomBytes(4).toString("hex")}`
@@ -47,9 +50,26 @@ export const makeTunnelAuthority = async (life: ServingLife): Promise<KeptCertif
     life,
     publicKey: keys.publicKey,
     signer: keys,
-    extensions: authorityExtensions()
+    extensions: authorityExtensions(1)
   })
   return { certificatePem, keyPem: await privateKeyPem(keys.privateKey) }
+}
+
+/** A certificate for the key of the next authority, PEM, by which those that trust the present one alone trust both. */
+export const signNextAuthority = async (
+  present: KeptCertificate,
+  next: KeptCertificate,
+  life: ServingLife
+): Promise<string> => {
+  const [issuer, subject] = [present, next].map(({ certificatePem }) => new x509.X509Certificate(certificatePem))
+  return signCertificate({
+    subject: subject?.subject ?? "",
+    issuer: issuer?.subject ?? "",
+    life,
+    publicKey: (await importKeys(createPrivateKey(Redacted.value(next.keyPem)))).publicKey,
+    signer: await importKeys(createPrivateKey(Redacted.value(present.keyPem))),
+    extensions: authorityExtensions()
+  })
 }
 
 /** Makes the key of an outpost, and its request for a certificate, PKCS #10 in PEM. Only the request is ever sent. */
@@ -128,12 +148,14 @@ export const signOutpost = async (
 
 /**
  * Makes the certificate of the cell, with its authority behind it: who redeems a token knows no more than the
- * authority's pin. `names`: DNS names, for people; outposts look at the URI alone.
+ * authority's pin. `names`: DNS names, for people; outposts look at the URI alone. `chainPem`: the certificates behind
+ * it, up to each authority by which it may be known.
  */
 export const signCell = async (
   authority: KeptCertificate,
   names: ReadonlyArray<string>,
-  life: ServingLife
+  life: ServingLife,
+  chainPem = authority.certificatePem
 ): Promise<KeptCertificate> => {
   const keys = await makeKeys(true)
   const leaf = await signLeaf(authority, {
@@ -143,7 +165,7 @@ export const signCell = async (
     publicKey: keys.publicKey,
     life
   })
-  return { certificatePem: leaf + authority.certificatePem, keyPem: await privateKeyPem(keys.privateKey) }
+  return { certificatePem: leaf + chainPem, keyPem: await privateKeyPem(keys.privateKey) }
 }
 
 /** SHA-256 of a certificate's public key (SPKI), hex. */
@@ -220,19 +242,43 @@ export const cellProblem = (certificate: X509Certificate): string | undefined =>
   return uris.length === 1 && uris[0] === cellUri ? undefined : `it has no single URI ${cellUri}`
 }
 
+/** Authorities in a row that may have signed each other while they are exchanged. */
+const maxAuthorities = 2
+
+/** The certificates from the leaf up to the authority with this pin, without it; `undefined` if none leads there. */
+const belowPinned = (leaf: X509Certificate, pin: string): ReadonlyArray<X509Certificate> | undefined => {
+  const below = [leaf]
+  for (let last = leaf; below.length <= maxAuthorities;) {
+    const above = last.issuerCertificate
+    if (above?.ca !== true || !last.checkIssued(above) || !last.verify(above.publicKey)) return undefined
+    if (keyIdOf(above) === pin) return below
+    below.push(above)
+    last = above
+  }
+  return undefined
+}
+
 /**
  * Why a chain of certificates, as a server has shown it, is not a cell's under the authority with this pin at `now`
  * (epoch ms), a clause; `undefined` if it is. So a cell is known by the pin alone, before any authority is trusted.
  */
 export const pinProblem = (leaf: X509Certificate, pin: string, now: number): string | undefined => {
-  const authority = leaf.issuerCertificate
-  const isPinned = authority !== undefined && authority.ca && keyIdOf(authority) === pin.toLowerCase()
-  if (!isPinned || !leaf.checkIssued(authority) || !leaf.verify(authority.publicKey))
-    return "its authority does not have the pin of the token's command"
-  const [from, until] = [leaf.validFromDate, leaf.validToDate]
-  if (now < from.getTime() || now > until.getTime())
-    return `it is valid from ${from.toISOString()} to ${until.toISOString()} only; look at the clocks`
-  return cellProblem(leaf)
+  const below = belowPinned(leaf, pin.toLowerCase())
+  if (below === undefined) return "its authority does not have the pin of the token's command"
+  const ended = below.find(({ validFromDate, validToDate }) => now < +validFromDate || now > +validToDate)
+  if (ended === undefined) return cellProblem(leaf)
+  const [from, until] = [ended.validFromDate, ended.validToDate].map((date) => date.toISOString())
+  return `it is valid from ${from} to ${until} only; look at the clocks`
+}
+
+/** Whether a text holds certificates of authorities, PEM, and nothing else. */
+export const areAuthorities = (pem: string): boolean => {
+  try {
+    const blocks = pemBlocks(pem)
+    return blocks.length > 0 && blocks.every(({ text }) => new X509Certificate(text).ca)
+  } catch {
+    return false
+  }
 }
 
 /** Whether a certificate is for this key, both PEM. */

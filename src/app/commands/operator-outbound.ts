@@ -27,6 +27,11 @@ export const outboundServer = (
 ): ReplicaOptions["serveOutbound"] => {
   if (!values.takesTunnels || configuration === undefined) return undefined
   const { bootstrapPort, cellPort: port, certificateHours, webSocketPort } = values
+  const configured = () =>
+    configuration
+      .known()
+      .members.filter(isOutbound)
+      .map(({ name }) => name)
   return (api) =>
     serveOutboundMembers(
       {
@@ -39,8 +44,8 @@ export const outboundServer = (
           webSocketPort,
           certificateHours
         },
-        isConfigured: (name) =>
-          configuration.known().members.some((member) => member.name === name && isOutbound(member)),
+        isConfigured: (name) => configured().includes(name),
+        configured,
         listen: (changed) => configuration.listen(changed)
       },
       access

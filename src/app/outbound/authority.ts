@@ -1,64 +1,138 @@
 /**
  * The authority that signs the certificates of tunnels and nothing else, from its Secret, which is made when a primary
- * takes tunnels for the first time.
+ * takes tunnels for the first time; and its exchange for another one.
+ *
+ * Not here: when a step of the exchange is due (domain/outbound/authority-exchange.ts).
  */
 
 import { Clock, Effect, Redacted, Result } from "effect"
-import { isPair, type KeptCertificate, makeTunnelAuthority, pinOf } from "../../adapters/x509/tunnel-certificates.ts"
+import { readCertificate } from "../../adapters/x509/read-certificate.ts"
+import {
+  isPair,
+  type KeptCertificate,
+  makeTunnelAuthority,
+  pinOf,
+  signNextAuthority
+} from "../../adapters/x509/tunnel-certificates.ts"
 import { decodeBase64Text, encodeBase64Text } from "../../domain/fleet/credentials/base64.ts"
-import { authorityLife } from "../../domain/outbound/certificate-plan.ts"
+import {
+  exchangeAnnotation,
+  type ExchangeStep,
+  exchangeStep,
+  type KeptAuthorities
+} from "../../domain/outbound/authority-exchange.ts"
+import { authorityLife, maxCertificateHours, tunnelLife } from "../../domain/outbound/certificate-plan.ts"
+import type { CommandSequence } from "../../domain/outbound/command-sequence.ts"
+import { renewCommand } from "../../domain/outbound/renew-command.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
+import { timeOf, timestamp } from "../../domain/resources/object-meta.ts"
 import { readResource } from "../../domain/resources/resource-descriptor.ts"
 import { ownerLabel } from "../../domain/sessions/names.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
+import { logInfo } from "../kernel/log.ts"
+import { sha256Hex } from "../kernel/sha256-hex.ts"
 
 export const tunnelAuthoritySecret = "mirrord-outbound-authority"
 
-/** An authority, and its pin, which the members know it by: SHA-256 of its public key, hex. */
+/** The authority that signs, and the others that are trusted while it is exchanged. */
 export interface TunnelAuthority extends KeptCertificate {
+  /** By which members know it: SHA-256 of its public key, hex. */
   readonly pin: string
+  /** All that are trusted, PEM: the same text for the same authorities. */
+  readonly bundlePem: string
+  /** SHA-256 of that text, hex. */
+  readonly bundleHash: string
+  /** The certificates that the cell shows behind its own, PEM. */
+  readonly chainPem: string
+  /** The place of the bundle among the commands to members. */
+  readonly sequence: CommandSequence
+  readonly lives: KeptAuthorities
+  /** The authority that will sign next, already trusted; `undefined` if there is none. */
+  readonly next: KeptCertificate | undefined
+  /** Of the Secret. */
+  readonly resourceVersion: string
 }
 
-const readPair = (secret: KubeObject): TunnelAuthority | undefined => {
-  const data = Result.getOrUndefined(readResource(secrets, secret))?.data
-  const text = (key: string): string => Result.getOrElse(decodeBase64Text(data?.[key] ?? ""), () => "")
-  const [certificatePem, keyPem] = [text("tls.crt"), Redacted.make(text("tls.key"))]
-  return isPair(certificatePem, keyPem) ? { certificatePem, keyPem, pin: pinOf(certificatePem) } : undefined
+const encoded = (texts: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, encodeBase64Text(text)]))
+
+/** The keys of the Secret for a pair; those of the authority that signs are the ones that Kubernetes prescribes. */
+const pairData = (name: "tls" | "next", { certificatePem, keyPem }: KeptCertificate) =>
+  encoded({ [`${name}.crt`]: certificatePem, [`${name}.key`]: Redacted.value(keyPem) })
+
+/** The texts of a Secret; empty for those that it does not have. */
+type TextOf = (key: string) => string
+
+const pairIn = (text: TextOf, name: "tls" | "next"): KeptCertificate | undefined => {
+  const [certificatePem, keyPem] = [text(`${name}.crt`), Redacted.make(text(`${name}.key`))]
+  return isPair(certificatePem, keyPem) ? { certificatePem, keyPem } : undefined
 }
+
+/** The state of an exchange. */
+const livesIn = (text: TextOf, until: number, annotations: Readonly<Record<string, string>> | null | undefined) => ({
+  until,
+  nextSince: timeOf(text("next-since")),
+  formerSince: timeOf(text("former-since")),
+  isAsked: annotations?.[exchangeAnnotation] !== undefined
+})
+
+const readAuthority = (secret: KubeObject): TunnelAuthority | undefined => {
+  const { data, metadata } = Result.getOrUndefined(readResource(secrets, secret)) ?? {}
+  const text: TextOf = (key) => Result.getOrElse(decodeBase64Text(data?.[key] ?? ""), () => "")
+  const signing = pairIn(text, "tls")
+  const until = signing && readCertificate(signing.certificatePem)?.validity.until
+  if (signing === undefined || until === undefined) return undefined
+  const former = text("former.crt")
+  const bundlePem = [signing.certificatePem, text("next.crt"), former].toSorted().join("")
+  return {
+    ...signing,
+    pin: pinOf(signing.certificatePem),
+    bundlePem,
+    bundleHash: sha256Hex(bundlePem),
+    // A token that has the pin of the former one finds it at the end.
+    chainPem: former === "" ? signing.certificatePem : text("cross.crt") + former,
+    sequence: { epoch: metadata?.uid ?? "", number: Number.parseInt(text("number") || "0", 10) },
+    lives: livesIn(text, until, metadata?.annotations),
+    next: pairIn(text, "next"),
+    resourceVersion: metadata?.resourceVersion ?? ""
+  }
+}
+
+/** The authority in an object; the failure says what people can do. */
+const authorityIn = (api: KubeApi, secret: KubeObject): Effect.Effect<TunnelAuthority, KubeError> => {
+  const authority = readAuthority(secret)
+  return authority === undefined
+    ? Effect.fail(
+        new KubeError({
+          cluster: api.cluster,
+          operation: `read Secret ${tunnelAuthoritySecret}`,
+          reason: "Invalid",
+          detail:
+            "it holds no certificate with its key; delete it, and the operator makes another, for which each member " +
+            `needs ${renewCommand("NAME")}`
+        })
+      )
+    : Effect.succeed(authority)
+}
+
+const make = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+  Effect.promise(() => makeTunnelAuthority(authorityLife(now)))
+)
 
 const create = Effect.fnUntraced(function* (api: KubeApi, namespace: string): Effect.fn.Return<KubeObject, KubeError> {
-  const life = authorityLife(yield* Clock.currentTimeMillis)
-  const made = yield* Effect.promise(() => makeTunnelAuthority(life))
   const secret = {
     apiVersion: "v1",
     kind: "Secret",
     type: "kubernetes.io/tls",
     metadata: { name: tunnelAuthoritySecret, namespace, labels: ownerLabel },
-    data: {
-      "tls.crt": encodeBase64Text(made.certificatePem),
-      "tls.key": encodeBase64Text(Redacted.value(made.keyPem))
-    }
+    data: { ...pairData("tls", yield* make), ...encoded({ number: "1" }) }
   }
   return yield* api.create(secrets, secret, namespace)
 })
 
 /** The authority in the Secret, as it is now. */
 export const readTunnelAuthority = (api: KubeApi, namespace: string): Effect.Effect<TunnelAuthority, KubeError> =>
-  Effect.flatMap(api.get(secrets, tunnelAuthoritySecret, namespace), (secret) => {
-    const pair = readPair(secret)
-    return pair === undefined
-      ? Effect.fail(
-          new KubeError({
-            cluster: api.cluster,
-            operation: `read Secret ${tunnelAuthoritySecret}`,
-            reason: "Invalid",
-            detail:
-              "it holds no certificate with its key; delete it, and the operator makes another, for which each " +
-              "member needs braid join --renew"
-          })
-        )
-      : Effect.succeed(pair)
-  })
+  Effect.flatMap(api.get(secrets, tunnelAuthoritySecret, namespace), (secret) => authorityIn(api, secret))
 
 /** The authority, made at its first use. Of several that make it the first wins. */
 export const ensureTunnelAuthority = (api: KubeApi, namespace: string): Effect.Effect<TunnelAuthority, KubeError> => {
@@ -74,3 +148,50 @@ export const ensureTunnelAuthority = (api: KubeApi, namespace: string): Effect.E
     )
   )
 }
+
+const numberAfter = ({ sequence: { number } }: TunnelAuthority) => encoded({ number: String(number + 1) })
+
+/** The change of the Secret that a step makes. */
+const changeFor = Effect.fnUntraced(function* (present: TunnelAuthority, step: ExchangeStep) {
+  const now = yield* Clock.currentTimeMillis
+  const { certificatePem, next } = present
+  if (step === "Prepare") {
+    const data = { ...pairData("next", yield* make), ...encoded({ "next-since": timestamp(now) }) }
+    return { metadata: { annotations: { [exchangeAnnotation]: null } }, data: { ...data, ...numberAfter(present) } }
+  }
+  if (step === "Retire")
+    return { data: { "former.crt": null, "cross.crt": null, "former-since": null, ...numberAfter(present) } }
+  if (step === "Keep" || next === undefined) return undefined
+  // It is shown only while the former one is trusted, with time to spare for a primary that was down.
+  const life = tunnelLife(now, 2 * maxCertificateHours)
+  const cross = yield* Effect.promise(() => signNextAuthority(present, next, life))
+  const former = encoded({ "former.crt": certificatePem, "cross.crt": cross, "former-since": timestamp(now) })
+  return { data: { ...pairData("tls", next), ...former, "next.crt": null, "next.key": null, "next-since": null } }
+})
+
+const told: Readonly<Record<Exclude<ExchangeStep, "Keep">, string>> = {
+  Prepare: "the authority for tunnels has a successor, which the members get first",
+  Promote: "the next authority for tunnels signs from now on",
+  Retire: "the former authority for tunnels is trusted no more"
+}
+
+/**
+ * Takes the next step of an exchange if one is due, and gives the authority then. `isKnown`: whether each member that
+ * has joined has the bundle with this hash. Of several that take the step the first wins.
+ */
+export const exchangeAuthority = Effect.fnUntraced(function* (
+  api: KubeApi,
+  namespace: string,
+  isKnown: (bundleHash: string) => boolean
+): Effect.fn.Return<TunnelAuthority, KubeError> {
+  const present = yield* readTunnelAuthority(api, namespace)
+  const { bundleHash, lives, resourceVersion } = present
+  const step = exchangeStep(lives, isKnown(bundleHash), yield* Clock.currentTimeMillis)
+  const change = yield* changeFor(present, step)
+  if (step === "Keep" || change === undefined) return present
+  const patch = { ...change, metadata: { ...change.metadata, resourceVersion } }
+  const written = yield* api.mergePatch(secrets, tunnelAuthoritySecret, patch, { namespace })
+  const authority = yield* authorityIn(api, written)
+  yield* logInfo(told[step], { pin: authority.pin })
+  return authority
+})

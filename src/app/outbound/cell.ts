@@ -25,7 +25,8 @@ import {
   type TunnelRef,
   whyUnusable
 } from "../../domain/outbound/cell-tunnels.ts"
-import { tunnelLife } from "../../domain/outbound/certificate-plan.ts"
+import { maxCertificateHours, tunnelLife } from "../../domain/outbound/certificate-plan.ts"
+import { whyBehind } from "../../domain/outbound/command-sequence.ts"
 import {
   type OutpostMessage,
   readOutpostLine,
@@ -45,8 +46,15 @@ import { makeReflector } from "../kernel/reflector.ts"
 import { elapsedOf } from "../kernel/term.ts"
 import { untilDone } from "../kernel/until-done.ts"
 import { version } from "../kernel/version.ts"
-import { ensureTunnelAuthority } from "./authority.ts"
-import { shutOutFormerKeys, type MembersOptions, redeemToken, refusalOf, renewCertificate } from "./members.ts"
+import { ensureTunnelAuthority, exchangeAuthority, type TunnelAuthority } from "./authority.ts"
+import {
+  hasJoined,
+  shutOutFormerKeys,
+  type MembersOptions,
+  redeemToken,
+  refusalOf,
+  renewCertificate
+} from "./members.ts"
 
 export interface CellSettings extends CellPorts {
   /** As in the port for tunnels. */
@@ -61,6 +69,8 @@ export interface CellOptions {
   readonly settings: CellSettings
   /** Whether the fleet has a cluster of this name that dials out. */
   readonly isConfigured: (name: ClusterName) => boolean
+  /** The clusters that dial out. */
+  readonly configured: () => ReadonlyArray<ClusterName>
   /** Calls back after each change of the fleet, until the returned function is called. */
   readonly listen: (changed: () => void) => () => void
 }
@@ -73,8 +83,14 @@ export interface Cell extends CellPorts {
   readonly until: (name: ClusterName) => number | undefined
 }
 
+type Held = Pick<Extract<OutpostMessage, { readonly _tag: "Holds" }>, "epoch" | "hash" | "number">
+
 interface State {
   readonly members: MembersOptions
+  /** The authority of the moment. */
+  authority: TunnelAuthority
+  /** The authorities that outposts say that they have, by tunnel. */
+  readonly held: Map<number, Held>
   readonly events: EventRecorder
   readonly clock: Clock.Clock
   readonly elapsed: () => number
@@ -88,8 +104,11 @@ interface State {
 }
 
 /** How long the cell's own certificate is valid, in hours, and how long it is shown, ms. */
-const ownHours = 72
+const ownHours = maxCertificateHours
 const ownShownFor = 24 * 3_600_000
+
+/** Pause between two looks at the authority, ms. */
+const exchangeEvery = 60_000
 
 /** Most tunnels of one member: far more than a path can need that breaks again and again, and each takes memory. */
 const maxTunnels = 32
@@ -130,7 +149,26 @@ const carryOut = (state: State, { actions, tunnels }: CellStep): void => {
   Queue.offerUnsafe(state.news, undefined)
 }
 
-const greet = (state: State, tunnel: TunnelRef): Effect.Effect<void> =>
+/** Sends a member the authorities to trust, unless it says that it has them. */
+const sendAuthorities = ({ authority, held, tunnels }: State, id: number): void => {
+  const { bundleHash, bundlePem: authorities, sequence } = authority
+  if (held.get(id)?.hash !== bundleHash)
+    tunnels.get(id)?.send(writeLine({ _tag: "Authorities", ...sequence, authorities }))
+}
+
+/** Takes note of a member that refuses a command, and tells people. */
+const refusedCommand = (
+  { authority, events, held }: State,
+  { id, member: { name } }: TunnelRef,
+  last: Held
+): Effect.Effect<void> => {
+  held.set(id, last)
+  const message = whyBehind(name, authority.sequence, last)
+  events.record(mirrordClusters, { metadata: { name } }, { reason: "CommandRefused", message })
+  return logWarning("command is refused by a member", { cluster: name, problem: message })
+}
+
+const greet = (state: State, tunnel: TunnelRef, holds: Held): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { member } = tunnel
     const step = afterHello(state.known, tunnel, momentOf(state))
@@ -138,6 +176,8 @@ const greet = (state: State, tunnel: TunnelRef): Effect.Effect<void> =>
     // A second hello says nothing new.
     const isWelcome = step.actions.some(({ _tag }) => _tag === "Welcome")
     if (!isWelcome) return Effect.void
+    state.held.set(tunnel.id, holds)
+    sendAuthorities(state, tunnel.id)
     return Effect.andThen(
       logInfo("tunnel of a member is live", { cluster: member.name, tunnel: tunnel.id }),
       shutOutFormerKeys(state.members, member)
@@ -159,9 +199,9 @@ const renew = Effect.fnUntraced(function* (
       problem: renewed.failure
     })
   }
-  const { authoritiesPem: authorities, certificatePem: certificate, keyId } = renewed.success
+  const { certificatePem: certificate, keyId } = renewed.success
   state.known = afterRenewed(state.known, tunnel, keyId)
-  open?.send(writeLine({ _tag: "Certificate", id, certificate, authorities }))
+  open?.send(writeLine({ _tag: "Certificate", id, certificate }))
   yield* logInfo("certificate of a member renewed", { cluster: member.name, tunnel: tunnel.id })
 })
 
@@ -196,7 +236,11 @@ const take = (state: State, tunnel: TunnelRef, line: string): void => {
     case undefined:
       return
     case "Hello":
-      return void state.run(greet(state, tunnel))
+      return void state.run(greet(state, tunnel, message.holds))
+    case "Holds":
+      return void state.held.set(tunnel.id, message)
+    case "Behind":
+      return void state.run(refusedCommand(state, tunnel, message))
     case "Beat":
       return open?.send(writeLine({ _tag: "Answer", number: message.number }))
     case "Renew":
@@ -214,6 +258,7 @@ const accept = (state: State, open: CellTunnel): void => {
   open.listen((line) => take(state, tunnel, line))
   const over = Effect.flatMap(open.ended, (why) => {
     state.tunnels.delete(tunnel.id)
+    state.held.delete(tunnel.id)
     state.known = afterEnded(state.known, tunnel, why, momentOf(state))
     return logInfo("tunnel of a member is over", { cluster: tunnel.member.name, tunnel: tunnel.id, why })
   })
@@ -240,18 +285,44 @@ const dropRefused = (state: State): void =>
     afterRefusals(state.known, (member) => refusalOf(state.members, member), momentOf(state))
   )
 
-/** The cell's own certificate, another one each day. */
-const makeOwnIdentity = Effect.fnUntraced(function* ({ authority }: Pick<MembersOptions, "authority">) {
-  const make = Effect.flatMap(Clock.currentTimeMillis, (now) =>
-    Effect.promise(() => signCell(authority, ["braid-cell"], tunnelLife(now, ownHours)))
-  )
-  let own = yield* make
-  const next = Effect.map(make, (made) => {
-    own = made
+/** Whether each member that has joined has this bundle. */
+const isKnown = (state: State, configured: ReadonlyArray<ClusterName>, bundleHash: string): boolean =>
+  configured.every((name) => {
+    const current = currentOf(state.known, name)
+    return !hasJoined(state.members, name) || state.held.get(current?.id ?? 0)?.hash === bundleHash
   })
-  const renewed = untilDone(next, "the cell's own certificate could not be renewed")
-  yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(ownShownFor), renewed)))
-  return () => ({ ...own, authoritiesPem: authority.certificatePem })
+
+/** Takes the next step of an exchange of the authority, and tells the members. */
+const exchange = Effect.fnUntraced(function* (state: State, { api, configured, namespace }: CellOptions) {
+  const before = state.authority.bundleHash
+  const exchanged = yield* Effect.result(
+    exchangeAuthority(api, namespace, (bundleHash) => isKnown(state, configured(), bundleHash))
+  )
+  if (Result.isFailure(exchanged))
+    return yield* logWarning("authority for tunnels cannot be read or exchanged", { problem: exchanged.failure.detail })
+  state.authority = exchanged.success
+  if (exchanged.success.bundleHash === before) return
+  for (const id of state.tunnels.keys()) if (state.held.has(id)) sendAuthorities(state, id)
+})
+
+/** The cell's own certificate: another one each day, and with each authority. */
+const makeOwnIdentity = Effect.fnUntraced(function* (state: State, options: CellOptions) {
+  const make = Effect.gen(function* () {
+    const { authority } = state
+    const now = yield* Clock.currentTimeMillis
+    const life = tunnelLife(now, ownHours)
+    const signed = yield* Effect.promise(() => signCell(authority, ["braid-cell"], life, authority.chainPem))
+    return { ...signed, until: now + ownShownFor, chainPem: authority.chainPem }
+  })
+  let own = yield* make
+  const look = Effect.gen(function* () {
+    yield* exchange(state, options)
+    const isDue = (yield* Clock.currentTimeMillis) >= own.until
+    if (isDue || own.chainPem !== state.authority.chainPem) own = yield* make
+  })
+  const renewed = untilDone(look, "the cell's own certificate could not be renewed")
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(exchangeEvery), renewed)))
+  return () => ({ ...own, authoritiesPem: state.authority.bundlePem })
 })
 
 /** Accepts tunnels until the scope ends, and with it all tunnels. */
@@ -259,7 +330,7 @@ export const startCell = Effect.fnUntraced(function* (
   options: CellOptions
 ): Effect.fn.Return<Cell, CellNotServed | KubeError, TunnelListener | Scope.Scope> {
   const { api, isConfigured, listen, namespace, settings } = options
-  const authority = yield* ensureTunnelAuthority(api, namespace)
+  const first = yield* ensureTunnelAuthority(api, namespace)
   let changed = (): void => {}
   const cache = yield* makeReflector(api, secrets, () => changed(), {
     namespace,
@@ -272,12 +343,14 @@ export const startCell = Effect.fnUntraced(function* (
     members: {
       api,
       namespace,
-      authority,
+      authority: () => state.authority,
       certificateHours: settings.certificateHours,
       isConfigured,
       cache,
       inTurn: makeInTurn()
     },
+    authority: first,
+    held: new Map(),
     events: yield* makeEventRecorder(api),
     clock,
     elapsed: elapsedOf(clock),
@@ -296,12 +369,12 @@ export const startCell = Effect.fnUntraced(function* (
   yield* Effect.forkScoped(Effect.forever(untilDone(look(state), "tunnels could not be looked after")))
   const ports = yield* (yield* TunnelListener).listen({
     ...settings,
-    identity: yield* makeOwnIdentity(state.members),
+    identity: yield* makeOwnIdentity(state, options),
     refusal: (member) => refusalOf(state.members, member),
     accepted: (tunnel) => accept(state, tunnel),
     redeem: (redemption) => redeemToken(state.members, redemption)
   })
-  yield* logInfo("cell takes tunnels", { ...ports, pin: authority.pin })
+  yield* logInfo("cell takes tunnels", { ...ports, pin: first.pin })
   return {
     ...ports,
     until: (name) => currentOf(state.known, name)?.until,

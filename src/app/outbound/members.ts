@@ -7,7 +7,7 @@
 
 import { createHash, timingSafeEqual } from "node:crypto"
 import { Clock, Effect, Redacted, Result } from "effect"
-import { type KeptCertificate, readMemberCertificate, signOutpost } from "../../adapters/x509/tunnel-certificates.ts"
+import { readMemberCertificate, signOutpost } from "../../adapters/x509/tunnel-certificates.ts"
 import { type ClusterName, credentialsSecretName } from "../../domain/fleet/cluster-name.ts"
 import { admittedKeysData, readAdmittedKeys, sinceKey, withNextKey } from "../../domain/outbound/admitted-keys.ts"
 import {
@@ -18,6 +18,7 @@ import {
 } from "../../domain/outbound/bootstrap-token.ts"
 import { tunnelLife } from "../../domain/outbound/certificate-plan.ts"
 import { judgeRedemption, refusedRedemption } from "../../domain/outbound/redemption.ts"
+import { renewCommand } from "../../domain/outbound/renew-command.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
 import { readResource } from "../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
@@ -27,11 +28,13 @@ import { logInfo, logWarning } from "../kernel/log.ts"
 import { orIf } from "../kernel/or-if.ts"
 import type { Reflector } from "../kernel/reflector.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
+import type { TunnelAuthority } from "./authority.ts"
 
 export interface MembersOptions {
   readonly api: KubeApi
   readonly namespace: string
-  readonly authority: KeptCertificate
+  /** The authority of the moment. */
+  readonly authority: () => Pick<TunnelAuthority, "bundlePem" | "certificatePem" | "keyPem" | "sequence">
   /** Hours for which a member's certificate is valid. */
   readonly certificateHours: number
   /** Whether the fleet has a cluster of this name that dials out. */
@@ -46,20 +49,23 @@ const dataOf = (secret: KubeObject | undefined) => secret && Result.getOrUndefin
 
 const secretNameOf = (name: ClusterName): string => credentialsSecretName(name, sha256Hex)
 
+const keysOf = ({ cache, namespace }: MembersOptions, name: ClusterName): ReadonlyArray<string> =>
+  readAdmittedKeys(dataOf(cache.get(secretNameOf(name), namespace)))
+
+/** Whether a member has joined: it has had a certificate, and may dial with it while it lasts. */
+export const hasJoined = (members: MembersOptions, name: ClusterName): boolean => keysOf(members, name).length > 0
+
 /** Why a certificate is refused although the authority signed it, a sentence; `undefined` if it is not. */
-export const refusalOf = (
-  { cache, isConfigured, namespace }: MembersOptions,
-  { keyId, name }: MemberCertificate
-): string | undefined => {
-  if (!isConfigured(name))
+export const refusalOf = (members: MembersOptions, { keyId, name }: MemberCertificate): string | undefined => {
+  if (!members.isConfigured(name))
     return (
       `The primary's fleet has no cluster ${name} that dials out: add it there with authType outbound, or set ` +
       "operator.outbound.enabled to false here."
     )
-  return readAdmittedKeys(dataOf(cache.get(secretNameOf(name), namespace))).includes(keyId)
+  return keysOf(members, name).includes(keyId)
     ? undefined
     : `The primary does not admit this key of cluster ${name}: it has left, or has joined again with another key. ` +
-        `Run \`braid join --renew ${name}\` at the primary, and give this cluster the token.`
+        `Run ${renewCommand(name)}, and give this cluster the token.`
 }
 
 const sign = (
@@ -68,7 +74,7 @@ const sign = (
   requestPem: string
 ): Effect.Effect<{ readonly certificatePem: string; readonly keyId: string }, string> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) =>
-    Effect.promise(() => signOutpost(authority, { name, requestPem, life: tunnelLife(now, certificateHours) }))
+    Effect.promise(() => signOutpost(authority(), { name, requestPem, life: tunnelLife(now, certificateHours) }))
   ).pipe(
     Effect.flatMap(Effect.fromResult),
     Effect.flatMap((certificatePem) =>
@@ -109,6 +115,7 @@ const judged = Effect.fnUntraced(function* (members: MembersOptions, token: Boot
 const redeem = Effect.fnUntraced(function* (members: MembersOptions, { requestPem, token: text }: Redemption) {
   const token = yield* Effect.mapError(Effect.fromResult(parseToken(Redacted.value(text))), refusedRedemption)
   const resourceVersion = yield* judged(members, token)
+  const { bundlePem: authoritiesPem, sequence } = members.authority()
   const { certificatePem, keyId } = yield* Effect.mapError(sign(members, token.name, requestPem), (reason) => ({
     ...refusedRedemption(reason),
     answer: `${reason}.`
@@ -118,7 +125,7 @@ const redeem = Effect.fnUntraced(function* (members: MembersOptions, { requestPe
   yield* Effect.mapError(members.inTurn(token.name, write(members, token.name, patch)), ({ detail }) =>
     refusedRedemption(`the token of cluster ${token.name} could not be spent: ${detail}`)
   )
-  return { name: token.name, redeemed: { certificatePem, authoritiesPem: members.authority.certificatePem } }
+  return { name: token.name, redeemed: { certificatePem, authoritiesPem, sequence } }
 })
 
 /** Gives a certificate for a token. The log says who got it, or precisely why it was refused. */
@@ -142,7 +149,7 @@ const changeKeys = (
   members.inTurn(
     name,
     Effect.suspend(() => {
-      const keys = readAdmittedKeys(dataOf(members.cache.get(secretNameOf(name), members.namespace)))
+      const keys = keysOf(members, name)
       const next = change(keys)
       if (Result.isFailure(next)) return Effect.fail(next.failure)
       if (next.success === keys) return Effect.void
@@ -159,14 +166,14 @@ export const renewCertificate = Effect.fnUntraced(function* (
   members: MembersOptions,
   { keyId: present, name }: Pick<MemberCertificate, "keyId" | "name">,
   requestPem: string
-): Effect.fn.Return<Redeemed & { readonly keyId: string }, string> {
-  const { certificatePem, keyId } = yield* sign(members, name, requestPem)
+): Effect.fn.Return<{ readonly certificatePem: string; readonly keyId: string }, string> {
+  const signed = yield* sign(members, name, requestPem)
   yield* changeKeys(members, name, (keys) =>
     keys.includes(present)
-      ? Result.succeed(withNextKey(keys, keyId))
+      ? Result.succeed(withNextKey(keys, signed.keyId))
       : Result.fail("the primary admits the key of this tunnel no more")
   ).pipe(Effect.mapError((problem) => `the key is not kept: ${problem}`))
-  return { certificatePem, authoritiesPem: members.authority.certificatePem, keyId }
+  return signed
 })
 
 /** Shuts out the keys before that of a tunnel that stands. */

@@ -10,12 +10,13 @@ import { readCertificate } from "../../adapters/x509/read-certificate.ts"
 import { isPair, makeOutpostRequest, readMemberCertificate } from "../../adapters/x509/tunnel-certificates.ts"
 import { decodeBase64Text, encodeBase64Text } from "../../domain/fleet/credentials/base64.ts"
 import { parseToken } from "../../domain/outbound/bootstrap-token.ts"
+import type { CommandSequence } from "../../domain/outbound/command-sequence.ts"
 import type { OutpostIdentity } from "../../domain/outbound/outpost-plan.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
 import { readResource } from "../../domain/resources/resource-descriptor.ts"
 import { ownerLabel } from "../../domain/sessions/names.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
-import { type Redeemed, TunnelDialler, type TunnelIdentity } from "../../ports/tunnel.ts"
+import { TunnelDialler, type TunnelIdentity } from "../../ports/tunnel.ts"
 import { orIf } from "../kernel/or-if.ts"
 
 export const outpostSecret = "mirrord-outbound-identity"
@@ -25,6 +26,8 @@ export interface KeptIdentity extends TunnelIdentity {
   readonly known: OutpostIdentity
   /** Id of the token that began it. */
   readonly token: string
+  /** The last command of the primary that was accepted. */
+  readonly sequence: CommandSequence
 }
 
 /** The Secret's place. */
@@ -34,13 +37,13 @@ export interface OutpostPlace {
 }
 
 /** An identity of these parts; `undefined` if the certificate is none of a member's. */
-const identityOf = (identity: TunnelIdentity, token: string): KeptIdentity | undefined => {
+const identityOf = (identity: Omit<KeptIdentity, "known">): KeptIdentity | undefined => {
   const { certificatePem } = identity
   const member = Result.getOrUndefined(readMemberCertificate(certificatePem))
   const validity = readCertificate(certificatePem)?.validity
   if (member === undefined || validity === undefined) return undefined
   const life = { from: validity.from ?? 0, until: member.until }
-  return { ...identity, token, known: { id: `${member.keyId} ${life.until}`, name: member.name, life } }
+  return { ...identity, known: { id: `${member.keyId} ${life.until}`, name: member.name, life } }
 }
 
 /** The identity in the Secret; `undefined` if there is none that can be used. */
@@ -50,9 +53,10 @@ export const readIdentity = ({ api, namespace }: OutpostPlace): Effect.Effect<Ke
       const data = Result.getOrUndefined(readResource(secrets, secret))?.data
       const text = (key: string): string => Result.getOrElse(decodeBase64Text(data?.[key] ?? ""), () => "")
       const [certificatePem, keyPem, authoritiesPem] = [text("tls.crt"), text("tls.key"), text("ca.crt")]
-      return keyPem === "" || authoritiesPem === ""
+      const sequence = { epoch: text("epoch"), number: Number(text("number")) }
+      return keyPem === "" || authoritiesPem === "" || sequence.epoch === "" || !Number.isSafeInteger(sequence.number)
         ? undefined
-        : identityOf({ certificatePem, keyPem: Redacted.make(keyPem), authoritiesPem }, text("token"))
+        : identityOf({ certificatePem, keyPem: Redacted.make(keyPem), authoritiesPem, token: text("token"), sequence })
     }),
     orIf("NotFound", Effect.undefined)
   )
@@ -62,8 +66,10 @@ export const keepIdentity = (
   { api, namespace }: OutpostPlace,
   identity: KeptIdentity
 ): Effect.Effect<void, KubeError> => {
-  const { authoritiesPem, certificatePem, keyPem, token } = identity
-  const texts = { "tls.crt": certificatePem, "tls.key": Redacted.value(keyPem), "ca.crt": authoritiesPem, token }
+  const { authoritiesPem, certificatePem, keyPem, sequence, token } = identity
+  const { epoch, number } = sequence
+  const pair = { "tls.crt": certificatePem, "tls.key": Redacted.value(keyPem) }
+  const texts = { ...pair, "ca.crt": authoritiesPem, token, epoch, number: String(number) }
   const secret = {
     apiVersion: "v1",
     kind: "Secret",
@@ -77,13 +83,9 @@ export const keepIdentity = (
 }
 
 /** The identity of a certificate that the cell has given for this key; the failure is a clause. */
-export const givenIdentity = (
-  { authoritiesPem, certificatePem }: Redeemed,
-  keyPem: Redacted.Redacted,
-  token: string
-): Result.Result<KeptIdentity, string> => {
-  const identity = identityOf({ certificatePem, keyPem, authoritiesPem }, token)
-  return identity === undefined || !isPair(certificatePem, keyPem)
+export const givenIdentity = (given: Omit<KeptIdentity, "known">): Result.Result<KeptIdentity, string> => {
+  const identity = identityOf(given)
+  return identity === undefined || !isPair(given.certificatePem, given.keyPem)
     ? Result.fail("the primary answered with something that is no certificate of a member's tunnel for this key")
     : Result.succeed(identity)
 }
@@ -112,5 +114,5 @@ export const redeemToken = Effect.fnUntraced(function* ({
     return yield* Effect.fail("the token needs operator.outbound.bootstrap and operator.outbound.pin; set both")
   const { keyPem, requestPem } = yield* Effect.promise(() => makeOutpostRequest())
   const redeemed = yield* Effect.mapError(redeem({ address, pin, token, requestPem }), ({ message }) => message)
-  return yield* Effect.fromResult(givenIdentity(redeemed, keyPem, parsed.id))
+  return yield* Effect.fromResult(givenIdentity({ ...redeemed, keyPem, token: parsed.id }))
 })

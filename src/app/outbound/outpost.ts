@@ -6,8 +6,9 @@
  */
 
 import type { Duplex } from "node:stream"
-import { Cause, Clock, Effect, Exit, Queue, Random, type Redacted, Result, Scope } from "effect"
-import { makeOutpostRequest } from "../../adapters/x509/tunnel-certificates.ts"
+import { Cause, Clock, Effect, Exit, Queue, Random, type Redacted, Result, Scope, Semaphore } from "effect"
+import { areAuthorities, makeOutpostRequest } from "../../adapters/x509/tunnel-certificates.ts"
+import { judgeCommand } from "../../domain/outbound/command-sequence.ts"
 import { type CellMessage, readCellLine, tunnelProtocol, writeLine } from "../../domain/outbound/control-message.ts"
 import {
   afterEvent,
@@ -23,6 +24,7 @@ import { type Tunnel, TunnelDialler } from "../../ports/tunnel.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logError, logInfo, logWarning } from "../kernel/log.ts"
+import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { elapsedOf } from "../kernel/term.ts"
 import { untilDone } from "../kernel/until-done.ts"
 import { version } from "../kernel/version.ts"
@@ -64,6 +66,8 @@ interface State {
   readonly log: LogOnce
   memory: OutpostMemory
   identity: KeptIdentity | undefined
+  /** Changes of the identity, which each keep what the one before has changed. */
+  readonly inTurn: Semaphore.Semaphore
   /** The keys for which certificates were asked for, by the ids of the questions. An answer may come late. */
   readonly asked: Map<string, Redacted.Redacted>
   lastQuestion: number
@@ -87,25 +91,62 @@ const happened = (state: State, event: OutpostEvent): Effect.Effect<void> =>
     Queue.offerUnsafe(state.news, undefined)
   })
 
+/** Keeps an identity before it is used. The result is a clause why it is not kept. */
+const keep = (state: State, identity: KeptIdentity): Effect.Effect<string | undefined> =>
+  Effect.match(keepIdentity(state.options, identity), {
+    onFailure: ({ detail }) => detail,
+    onSuccess: () => {
+      state.identity = identity
+      Queue.offerUnsafe(state.news, undefined)
+      return undefined
+    }
+  })
+
+/** The authorities of an identity, as the control lane has them. */
+const heldBy = ({ authoritiesPem, sequence }: KeptIdentity) => ({ ...sequence, hash: sha256Hex(authoritiesPem) })
+
 const takeCertificate = Effect.fnUntraced(function* (
   state: State,
-  { authorities, certificate, id }: Extract<CellMessage, { readonly _tag: "Certificate" }>
+  { certificate, id }: Extract<CellMessage, { readonly _tag: "Certificate" }>
 ): Effect.fn.Return<void> {
-  const { asked, identity, options } = state
+  const { asked, identity } = state
   const keyPem = asked.get(id)
-  if (keyPem === undefined) return
+  if (keyPem === undefined || identity === undefined) return
   asked.clear()
-  const given = givenIdentity(
-    { certificatePem: certificate, authoritiesPem: authorities },
-    keyPem,
-    identity?.token ?? ""
-  )
+  const given = givenIdentity({ ...identity, certificatePem: certificate, keyPem })
   if (Result.isFailure(given)) return yield* logWarning("certificate is not renewed", { problem: given.failure })
-  const kept = yield* Effect.result(keepIdentity(options, given.success))
-  if (Result.isFailure(kept)) return yield* logWarning("certificate is not kept", { problem: kept.failure.detail })
-  state.identity = given.success
-  Queue.offerUnsafe(state.news, undefined)
+  const problem = yield* keep(state, given.success)
+  if (problem !== undefined) return yield* logWarning("certificate is not kept", { problem })
   yield* logInfo("certificate of the tunnel renewed", { until: new Date(given.success.known.life.until).toISOString() })
+})
+
+/** Carries out the command to trust other authorities, and answers on the tunnel that it came on. */
+const takeAuthorities = Effect.fnUntraced(function* (
+  state: State,
+  tunnel: number,
+  { authorities, epoch, number }: Extract<CellMessage, { readonly _tag: "Authorities" }>
+): Effect.fn.Return<void> {
+  const { identity } = state
+  if (identity === undefined) return
+  const answer = (_tag: "Behind" | "Holds", held: KeptIdentity): void =>
+    state.dialled.get(tunnel)?.tunnel?.send(writeLine({ _tag, ...heldBy(held) }))
+  const verdict = judgeCommand(identity.sequence, { epoch, number }, authorities === identity.authoritiesPem)
+  if (verdict === "Repeat") return answer("Holds", identity)
+  if (verdict === "Behind") {
+    answer("Behind", identity)
+    return yield* logWarning("command of the primary is refused: it is older than the last one that was accepted", {
+      epoch,
+      number,
+      accepted: identity.sequence.number
+    })
+  }
+  if (!areAuthorities(authorities))
+    return yield* logWarning("authorities of the primary are not used", { problem: "they are no certificates" })
+  const next = { ...identity, authoritiesPem: authorities, sequence: { epoch, number } }
+  const problem = yield* keep(state, next)
+  if (problem !== undefined) return yield* logWarning("authorities of the primary are not kept", { problem })
+  answer("Holds", next)
+  yield* logInfo("other authorities are trusted for the primary's cell", { number })
 })
 
 const take = (state: State, id: number, line: string): Effect.Effect<void> => {
@@ -123,7 +164,9 @@ const take = (state: State, id: number, line: string): Effect.Effect<void> => {
     case "Answer":
       return happened(state, { _tag: "Answered", id, number: message.number })
     case "Certificate":
-      return takeCertificate(state, message)
+      return state.inTurn.withPermit(takeCertificate(state, message))
+    case "Authorities":
+      return state.inTurn.withPermit(takeAuthorities(state, id, message))
     case "Refused":
       return message.id === undefined
         ? happened(state, { _tag: "Refused", id, why: message.why })
@@ -145,7 +188,8 @@ const follow = Effect.fnUntraced(function* (state: State, id: number, identity: 
   const lines = yield* Queue.unbounded<string>()
   tunnel.listen((line) => void Queue.offerUnsafe(lines, line))
   const clock = yield* Clock.currentTimeMillis
-  tunnel.send(writeLine({ _tag: "Hello", protocol: tunnelProtocol, version, capabilities: [], clock }))
+  const greeting = { protocol: tunnelProtocol, version, capabilities: [], clock }
+  tunnel.send(writeLine({ _tag: "Hello", ...greeting, holds: heldBy(state.identity ?? identity) }))
   yield* happened(state, { _tag: "Stands", id })
   const reading = Effect.forever(Effect.flatMap(Queue.take(lines), (line) => take(state, id, line)))
   const why = yield* Effect.raceFirst(tunnel.ended, reading)
@@ -279,6 +323,7 @@ export const runOutpost = Effect.fnUntraced(function* (
     log,
     memory: newOutpost(first),
     identity,
+    inTurn: yield* Semaphore.make(1),
     asked: new Map(),
     lastQuestion: 0
   }

@@ -64,6 +64,8 @@ export const forms = {
   bound: whole("", 10_000, "write for example 100, or leave it out"),
   /** A lease of more than a day is a mistake. The value is in ms, the text in s. */
   leaseTime: whole(" of seconds", 86_400, "leave it out"),
+  /** The life of a certificate for a tunnel: an authority is exchanged within two of them. */
+  certificateHours: whole(" of hours", 72, "write for example 24, or leave it out"),
   seconds: whole(" of seconds", maxDuration, "write for example 28800, or leave it out"),
   millis: whole(" of milliseconds", maxDuration, "write for example 120000, or leave it out"),
   objectName: { pattern: objectName, maxLength: 253, must: "the name of an object", cure: "write its name" },
@@ -107,6 +109,7 @@ interface Values extends Readonly<Record<CheckedForm, unknown>> {
   readonly port: number
   readonly bound: number
   readonly leaseTime: number
+  readonly certificateHours: number
   readonly seconds: number
   readonly millis: number
   readonly objectName: string

@@ -124,6 +124,13 @@ export const eventCatalogue = {
     on: cluster,
     when: "an operator that dialled as this cluster was refused, because another one with another key is connected"
   },
+  CommandRefused: {
+    type: "Warning",
+    on: cluster,
+    when:
+      "a cluster that dials out refuses the authorities that its primary sends, since they are older than its own: " +
+      "the primary was restored from a backup"
+  },
   IdentityRefused: {
     type: "Warning",
     on: cluster,

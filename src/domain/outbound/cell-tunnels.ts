@@ -10,6 +10,7 @@
 import { quotation, quoted } from "../clean-text.ts"
 import type { ClusterName } from "../fleet/cluster-name.ts"
 import { momentText, spanText } from "../fleet/credentials/validity.ts"
+import { renewCommand } from "./renew-command.ts"
 import { afterLook, boundAt, type BoundedTunnel, noSilence, reachedBound, type TunnelMoment } from "./tunnel-end.ts"
 
 const second = 1_000
@@ -137,13 +138,13 @@ const refuse = (cell: CellTunnels, tunnel: TunnelRef, why: string, now: number):
 const whyTaken = ({ from, member: { name }, since }: CellTunnel, elapsed: number): string =>
   `Cluster ${quoted(name)} has a tunnel with another key, from ${quoted(from)}, for ${spanText(elapsed - since)}: ` +
   "two operators use one cluster's name, or a certificate was copied. Switch the wrong one off, or run " +
-  `\`braid join --renew ${name}\` at the primary, after which the older keys are refused.`
+  `${renewCommand(name)}: once its token is used, the older keys are refused.`
 
 /** The same for the people of the cluster whose tunnel stays. */
 const whyRival = ({ from, member: { name } }: CellTunnel): string =>
   `An operator that dialled from ${quoted(from)} with another key was refused as cluster ${quoted(name)}: two ` +
   "operators use one cluster's name, or a certificate was copied. Switch the wrong one off, or run " +
-  `\`braid join --renew ${name}\`, after which the older keys are refused.`
+  `${renewCommand(name)}: once its token is used, the older keys are refused.`
 
 /**
  * Takes note of a tunnel's hello. The newest tunnel of a member is used, and the one before it is drained. Another key

@@ -6,12 +6,17 @@
 
 import type { ClusterName } from "../fleet/cluster-name.ts"
 import { momentText } from "../fleet/credentials/validity.ts"
+import { renewCommand } from "./renew-command.ts"
 
 const minute = 60_000
 const hour = 60 * minute
 
 /** Certificates are valid from so long before they are made, ms, for sides whose clocks are behind. */
 const skew = minute
+/** Hours for which a certificate of a tunnel is valid at most. */
+export const maxCertificateHours = 72
+/** The same, ms: so long after an authority signed for the last time all that it has signed has ended. */
+export const longestLife = maxCertificateHours * hour
 /** How long an authority is valid, ms: ten years. */
 const authorityTime = 10 * 365 * 24 * hour
 /** Part of its life after which a certificate is renewed at the latest. */
@@ -40,4 +45,4 @@ export const whyEnded = (name: ClusterName, { until }: TunnelLife, now: number):
   now < until
     ? undefined
     : `the certificate of cluster ${name} for its tunnel ended at ${momentText(until)}, and could not be renewed ` +
-      `before; run \`braid join --renew ${name}\` at the primary, and give its token to this cluster`
+      `before; run ${renewCommand(name)} with a kubeconfig of the primary, and give the token to this cluster`

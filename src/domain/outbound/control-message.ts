@@ -9,7 +9,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaTransformation from "effect/SchemaTransformation"
 import { cleanText, quoted, textLimits } from "../clean-text.ts"
-import { isObject } from "../json.ts"
+import { parseObject } from "../json.ts"
 import { fieldProblems } from "../resources/resource-descriptor.ts"
 
 /** The protocol that this version speaks. A greater number is for a change that an older side could not leave out. */
@@ -44,12 +44,21 @@ const greeting = {
   clock: number
 }
 
+/** The place of a command of this primary, as domain/outbound/command-sequence.ts has it. */
+const sequence = { epoch: id, number }
+/** The authorities that an outpost has: the last command about them that it has accepted, and a SHA-256, hex. */
+const held = { ...sequence, hash: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/u)) }
+
 const outpostMessages = Schema.TaggedUnion({
   /** The first message of the outpost. It names no cluster: the name is in the certificate and nowhere else. */
-  Hello: { ...greeting, kubernetes: Schema.optional(text(textLimits.name)) },
+  Hello: { ...greeting, kubernetes: Schema.optional(text(textLimits.name)), holds: Schema.Struct(held) },
   Beat: { number },
   /** Asks for another certificate. `request`: PKCS #10, PEM. */
-  Renew: { id, request: pem(longest.request) }
+  Renew: { id, request: pem(longest.request) },
+  /** The answer to a command that was carried out, now or before. */
+  Holds: held,
+  /** The answer to a command that is refused, because of the last one that was accepted. */
+  Behind: held
 })
 export type OutpostMessage = typeof outpostMessages.Type
 
@@ -58,8 +67,10 @@ const cellMessages = Schema.TaggedUnion({
   Welcome: { ...greeting, number: Schema.optional(number) },
   /** The answer to the beat with this number. */
   Answer: { number },
-  /** The answer to a renewal. `authorities`: those of the cell's certificates, PEM. */
-  Certificate: { id, certificate: pem(longest.certificate), authorities: pem(longest.authorities) },
+  /** The answer to a renewal. */
+  Certificate: { id, certificate: pem(longest.certificate) },
+  /** A command: trust these authorities for the cell from now on, PEM, and no others. */
+  Authorities: { ...sequence, authorities: pem(longest.authorities) },
   /** The tunnel is refused, and ends; with an id that renewal alone is refused. */
   Refused: { why: text(textLimits.message), id: Schema.optional(id) }
 })
@@ -73,14 +84,6 @@ export const writeLine = (message: OutpostMessage | CellMessage): string => {
   return JSON.stringify({ type: _tag.toLowerCase(), ...fields })
 }
 
-const parse = (line: string): unknown => {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
-  }
-}
-
 const cure = "look whether the address of the cell leads to a primary's operator, and update the older side"
 
 const reader = <M>(messages: Schema.ConstraintDecoder<M> & { readonly cases: object }) => {
@@ -89,10 +92,10 @@ const reader = <M>(messages: Schema.ConstraintDecoder<M> & { readonly cases: obj
   return (line: string): Result.Result<M | undefined, string> => {
     if (line.length > maxControlLine)
       return Result.fail(`a line of the control lane is longer than ${maxControlLine} bytes; ${cure}`)
-    const given = parse(line)
-    if (!isObject(given) || typeof given["type"] !== "string")
-      return Result.fail(`a line of the control lane is no JSON object with a type: ${quoted(line)}; ${cure}`)
+    const given = parseObject(line)
     const { type } = given
+    if (typeof type !== "string")
+      return Result.fail(`a line of the control lane is no JSON object with a type: ${quoted(line)}; ${cure}`)
     const _tag = tags.find((tag) => tag.toLowerCase() === type)
     if (_tag === undefined) return Result.succeed(undefined)
     return Result.mapError(decode({ ...given, _tag }), (error) => {

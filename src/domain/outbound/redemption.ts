@@ -10,6 +10,7 @@ import { quoted } from "../clean-text.ts"
 import type { ClusterName } from "../fleet/cluster-name.ts"
 import { momentText } from "../fleet/credentials/validity.ts"
 import type { BootstrapToken, StoredToken } from "./bootstrap-token.ts"
+import { renewCommand } from "./renew-command.ts"
 
 /** Why no certificate is given. */
 export interface RefusedRedemption {
@@ -20,8 +21,9 @@ export interface RefusedRedemption {
 }
 
 const answer =
-  "this token cannot be used: it is wrong, was used, or has ended; run `braid join NAME --outbound` at the primary " +
-  "for another one, or `braid join --renew NAME` for a cluster that has joined before, and look at the primary's log"
+  "this token cannot be used: it is wrong, was used, or has ended; run `braid join NAME --outbound --cell HOST:PORT " +
+  `--apply\` for another one, or ${renewCommand("NAME")} for a cluster that has joined before, and look at the ` +
+  "primary's log"
 
 /** A refusal for a reason that is found outside of {@link judgeRedemption}, such as a token that cannot be read. */
 export const refusedRedemption = (reason: string): RefusedRedemption => ({ answer, reason })

@@ -39,7 +39,7 @@ export const outboundSettings = {
   },
   certificateHours: {
     variable: "OPERATOR_CELL_CERTIFICATE_HOURS",
-    form: "bound",
+    form: "certificateHours",
     default: 24,
     value: "operator.cell.certificateHours",
     where: "cell",

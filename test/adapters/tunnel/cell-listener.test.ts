@@ -60,7 +60,7 @@ describe("a cell", () => {
   it.each([
     ["of another authority", async () => outpostIdentity(await makeTunnelAuthority(tunnelLife)), /\(UNABLE_TO_/],
     ["of the operator's own port", serving, /does not accept the certificate that was shown \(.+\)/],
-    ["that has ended", () => outpostIdentity(cell.authority, "b", expired), /\(CERT_HAS_EXPIRED\).+braid join --renew/],
+    ["that has ended", () => outpostIdentity(cell.authority, "b", expired), /\(CERT_HAS_EXPIRED\).+join NAME --renew/],
     ["from the future", () => outpostIdentity(cell.authority, "b", future), /\(CERT_NOT_YET_VALID\)/],
     ["of a cell", () => cellIdentity(cell.authority), /not accept.+INVALID_PURPOSE|not the certificate of a member's/]
   ])("refuses a certificate %s, and says so", async (_what, make, message) => {

@@ -15,7 +15,13 @@ import {
   privateKeyPem,
   signCertificate
 } from "../../../src/adapters/x509/sign-certificate.ts"
-import { type KeptCertificate, makeTunnelAuthority, pinOf } from "../../../src/adapters/x509/tunnel-certificates.ts"
+import {
+  type KeptCertificate,
+  makeTunnelAuthority,
+  pinOf,
+  signCell,
+  signNextAuthority
+} from "../../../src/adapters/x509/tunnel-certificates.ts"
 import {
   DialFailed,
   RedemptionRefused,
@@ -25,6 +31,7 @@ import {
 } from "../../../src/ports/tunnel.ts"
 import { cellIdentity, dialler, outpostIdentity, startCell, type TestCell, tunnelLife } from "../../support/tunnels.ts"
 import { untilTrue } from "../../support/until-true.ts"
+import { until } from "../../support/until.ts"
 
 let cell: TestCell
 beforeEach(async () => {
@@ -49,6 +56,11 @@ const forgedCell = async ({ certificatePem }: KeptCertificate): Promise<TunnelId
   return { certificatePem: leaf + certificatePem, keyPem, authoritiesPem: certificatePem }
 }
 
+const redeemed = {
+  certificatePem: "certificate",
+  authoritiesPem: "authorities",
+  sequence: { epoch: "one", number: 7 }
+}
 const secret = "very-secret"
 const redeem = (more: Partial<RedeemOptions> = {}) =>
   dialler.redeem({
@@ -94,12 +106,30 @@ describe("redemptions of tokens", () => {
     const seen = new Array<Redemption>()
     cell.redeem = (redemption) => {
       seen.push(redemption)
-      return Effect.succeed({ certificatePem: "certificate", authoritiesPem: "authorities" })
+      return Effect.succeed(redeemed)
     }
     const pin = pinOf(cell.authority.certificatePem).toUpperCase()
-    const redeemed = { certificatePem: "certificate", authoritiesPem: "authorities" }
     expect(await Effect.runPromise(redeem({ pin }))).toEqual(redeemed)
     expect(seen).toEqual([{ token: Redacted.make(secret), requestPem: "a request", from: "127.0.0.1" }])
+  })
+
+  it("are granted to both pins while the authority is exchanged, and tunnels to all who know either", async () => {
+    const next = await makeTunnelAuthority(tunnelLife)
+    const { authority } = cell
+    const cross = await signNextAuthority(authority, next, tunnelLife)
+    const bundle = authority.certificatePem + next.certificatePem
+    const shown = await signCell(next, ["cell.invalid"], tunnelLife, cross + authority.certificatePem)
+    cell.identity = { ...shown, authoritiesPem: bundle }
+    cell.redeem = () => Effect.succeed(redeemed)
+    for (const { certificatePem } of [authority, next])
+      expect(await Effect.runPromise(redeem({ pin: pinOf(certificatePem) }))).toEqual(redeemed)
+    expect(await failure({ pin: pinOf((await makeTunnelAuthority(tunnelLife)).certificatePem) })).toMatchObject({
+      message: expect.stringContaining("the pin of the token's command")
+    })
+    for (const signer of [authority, next])
+      for (const trusted of [authority.certificatePem, next.certificatePem, bundle])
+        await cell.dial({ identity: { ...(await outpostIdentity(signer)), authoritiesPem: trusted } })
+    await until("all have a tunnel", () => (cell.tunnels.length === 6 ? true : undefined))
   })
 
   it("are refused in the words of the cell", async () => {
@@ -117,16 +147,13 @@ describe("redemptions of tokens", () => {
     const granted = Deferred.makeUnsafe<void>()
     const asked = Deferred.makeUnsafe<void>()
     cell.redeem = () =>
-      Deferred.succeed(asked, undefined).pipe(
-        Effect.andThen(Deferred.await(granted)),
-        Effect.as({ certificatePem: "certificate", authoritiesPem: "authorities" })
-      )
+      Deferred.succeed(asked, undefined).pipe(Effect.andThen(Deferred.await(granted)), Effect.as(redeemed))
     const redeeming = Effect.runPromise(redeem())
     await Effect.runPromise(Deferred.await(asked))
     // Its time begins later, so the other's is over when it is.
     await hungUp("")
     Deferred.doneUnsafe(granted, Effect.void)
-    expect(await redeeming).toMatchObject({ certificatePem: "certificate" })
+    expect(await redeeming).toEqual(redeemed)
   })
 
   it("end with the cell", async () => {

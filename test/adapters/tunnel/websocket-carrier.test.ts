@@ -74,7 +74,8 @@ describe("a WebSocket", () => {
   })
 
   it("carries a redemption, whose authority is checked inside of it", async () => {
-    cell.redeem = () => Effect.succeed({ certificatePem: "C", authoritiesPem: "A" })
+    const sequence = { epoch: "one", number: 1 }
+    cell.redeem = () => Effect.succeed({ certificatePem: "C", authoritiesPem: "A", sequence })
     const token = { token: Redacted.make("t"), requestPem: "R", address: `wss://${await ingress()}/bootstrap` }
     const redeem = (pin: string) => Effect.runPromise(Effect.result(dialler.redeem({ ...token, pin })))
     expect(await redeem(pinOf(cell.authority.certificatePem))).toMatchObject({ success: { certificatePem: "C" } })

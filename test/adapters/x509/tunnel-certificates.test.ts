@@ -63,14 +63,14 @@ describe("certificates of tunnels", () => {
     expect(readMemberCertificate(certificate.raw)).toEqual(Result.succeed(found))
   })
 
-  it("its authority signs leaves only, and each authority has a key and a name of its own", async () => {
+  it("its authority signs leaves and the next authority, and each has a key and a name of its own", async () => {
     const [certificate, other] = [authority, await makeTunnelAuthority(life)].map(
       ({ certificatePem }) => new X509Certificate(certificatePem)
     )
     const parsed = new x509.X509Certificate(authority.certificatePem)
     expect(parsed.getExtension(x509.BasicConstraintsExtension)).toMatchObject({
       ca: true,
-      pathLength: 0,
+      pathLength: 1,
       critical: true
     })
     expect(parsed.getExtension(x509.KeyUsagesExtension)?.usages).toBe(x509.KeyUsageFlags.keyCertSign)

@@ -31,7 +31,16 @@ describe("the keys of a member", () => {
     yield* cache.awaitSynced
     const authority = yield* Effect.promise(() => makeTunnelAuthority(tunnelLife))
     const inTurn = makeInTurn()
-    const members = { api, namespace, authority, certificateHours: 24, isConfigured: () => true, cache, inTurn }
+    const signing = { ...authority, bundlePem: authority.certificatePem, sequence: { epoch: "one", number: 1 } }
+    const members = {
+      api,
+      namespace,
+      authority: () => signing,
+      certificateHours: 24,
+      isConfigured: () => true,
+      cache,
+      inTurn
+    }
     const { requestPem } = yield* Effect.promise(() => makeOutpostRequest())
     const renew = Effect.result(renewCertificate(members, { name, keyId: present }, requestPem))
     const keys = () =>

@@ -1,15 +1,18 @@
 /** Cell and outpost together, over a network in memory: joining, renewing, leaving, and what gets lost. */
 
-import { webcrypto } from "node:crypto"
+import { webcrypto, X509Certificate } from "node:crypto"
+import { readFileSync } from "node:fs"
+import type { Duplex } from "node:stream"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { afterAll, beforeAll, describe, expect, vi } from "vitest"
 import { makeOutpostRequest } from "../../../src/adapters/x509/tunnel-certificates.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
-import { readTunnelAuthority } from "../../../src/app/outbound/authority.ts"
+import { readTunnelAuthority, tunnelAuthoritySecret } from "../../../src/app/outbound/authority.ts"
 import { type Cell, startCell } from "../../../src/app/outbound/cell.ts"
 import { outpostSecret, readIdentity } from "../../../src/app/outbound/outpost-identity.ts"
 import { runOutpost } from "../../../src/app/outbound/outpost.ts"
+import { events } from "../../../src/domain/events/event-object.ts"
 import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
 import { credentialsLabel } from "../../../src/domain/fleet/credentials/cluster-auth.ts"
 import { storedTokenData, tokenText } from "../../../src/domain/outbound/bootstrap-token.ts"
@@ -49,18 +52,20 @@ class Pair {
   readonly net = new MemoryTunnels()
   /** Whether the fleet has the member. */
   isConfigured = true
+  certificateHours = 24
   cell: Cell | undefined
   #changed = (): void => {}
 
   /** Starts the primary's side. */
   readonly startCell = Effect.gen({ self: this }, function* () {
     const scope = yield* Scope.make()
-    const settings = { hosts: ["::"], port: 8443, bootstrapPort: 8444, certificateHours: 24 }
+    const settings = { hosts: ["::"], port: 8443, bootstrapPort: 8444, certificateHours: this.certificateHours }
     this.cell = yield* startCell({
       api: this.primary,
       namespace,
       settings,
       isConfigured: (name) => this.isConfigured && name === b,
+      configured: () => (this.isConfigured ? [b] : []),
       listen: (changed) => {
         this.#changed = changed
         return () => {}
@@ -112,7 +117,10 @@ class Pair {
   /** Opens a lane, and reads what the member's side puts into it; else why there is none. */
   readonly ask = (): string => {
     try {
-      return String(this.cell?.openLane(b).read() ?? "nothing")
+      const lane = this.cell?.openLane(b)
+      const said = String(lane?.read() ?? "nothing")
+      lane?.destroy()
+      return said
     } catch (error) {
       return String(error)
     }
@@ -137,12 +145,14 @@ const pass = Effect.fnUntraced(function* (seconds: number, step = 1) {
   yield* settle
 })
 
-const start = Effect.gen(function* () {
+const startWith = Effect.fnUntraced(function* (certificateHours: number) {
   yield* TestClock.setTime(day0)
   const pair = new Pair()
+  pair.certificateHours = certificateHours
   yield* pair.startCell
   return pair
 })
+const start = startWith(24)
 
 const served = "lane of cluster-b"
 
@@ -151,6 +161,16 @@ const within = Effect.fnUntraced(function* (seconds: number, holds: () => boolea
   for (let passed = 0; passed < seconds && !holds(); passed++) yield* pass(1)
   expect(holds()).toBe(true)
 })
+
+const page = readFileSync(new URL("../../../docs/operating/outbound.md", import.meta.url), "utf8")
+
+/** Asks for an exchange of the authority, as the page says. */
+const askForExchange = ({ primary }: Pair): void => {
+  const [, place, secret = "", annotation = "", value] =
+    /^kubectl -n (\S+) annotate secret (\S+) (\S+)=(\S+)$/mu.exec(page) ?? []
+  expect(place).toBe(namespace)
+  primary.write(secrets, secret, { metadata: { annotations: { [annotation]: value } } }, namespace)
+}
 
 /** Waits for the member's tunnel. */
 const live = (pair: Pair, answer = served) => within(45, () => pair.ask() === answer)
@@ -198,24 +218,65 @@ describe("a member that dials out", () => {
     expect(pair.net.dials).toBe(0)
   })
 
-  it.effect("renews its certificate again and again, and is served without a gap", function* () {
+  it.effect("is served without a gap while ten certificates are renewed and the authority is exchanged", function* () {
+    const pair = yield* startWith(12)
+    yield* pair.startOutpost(pair.token(), pair.member)
+    yield* live(pair)
+    const { pin } = yield* readTunnelAuthority(pair.primary, namespace)
+    askForExchange(pair)
+    const operations = new Array<Duplex | undefined>()
+    const bundles = new Set<string | undefined>()
+    /** Each operation takes some minutes, so that some are under way whenever a tunnel is replaced. */
+    const load = Effect.fnUntraced(function* (minutes: number) {
+      yield* pass(minutes * 60, minutes * 60)
+      expect(pair.ask()).toBe(served)
+      operations.push(pair.cell?.openLane(b))
+      const done = operations.length > 2 ? operations.shift() : undefined
+      expect(done?.errored ?? null).toBe(null)
+      done?.destroy()
+      bundles.add(pair.data(pair.member, outpostSecret)["ca.crt"])
+    })
+    for (const renewal of Array.from({ length: 10 }, (_, at) => at + 1)) {
+      const keys = () => [pair.data(pair.primary, secretName)["keys"], pair.data(pair.member, outpostSecret)["tls.key"]]
+      const before = keys()
+      yield* pass(6 * 3_600, 1_800)
+      const isRenewed = () => pair.net.dials > renewal && keys().every((text, at) => text !== before[at])
+      for (let minutes = 0; minutes < 150 && !isRenewed(); minutes += 2) yield* load(2)
+      expect(isRenewed()).toBe(true)
+      for (const operation of operations.splice(0)) {
+        expect(operation?.errored ?? null).toBe(null)
+        operation?.destroy()
+      }
+    }
+    const after = yield* readTunnelAuthority(pair.primary, namespace)
+    const { authoritiesPem, certificatePem, sequence } = yield* keptIdentity(pair)
+    expect([after.pin === pin, bundles.size]).toEqual([false, 2])
+    expect([authoritiesPem, sequence]).toEqual([after.certificatePem, after.sequence])
+    expect(new X509Certificate(certificatePem).checkIssued(new X509Certificate(after.certificatePem))).toBe(true)
+  })
+
+  it.effect("keeps its authorities when a restored primary sends older ones, which names the cure", function* () {
     const pair = yield* start
     yield* pair.startOutpost(pair.token(), pair.member)
     yield* live(pair)
-    for (const renewal of [1, 2, 3]) {
-      const before = [pair.data(pair.primary, secretName)["keys"], pair.data(pair.member, outpostSecret)["tls.key"]]
-      yield* pass(14 * 3_600, 600)
-      const after = () => [
-        pair.data(pair.primary, secretName)["keys"],
-        pair.data(pair.member, outpostSecret)["tls.key"]
-      ]
-      const isRenewed = () => pair.net.dials > renewal && after().every((text, at) => text !== before[at])
-      for (let minutes = 0; minutes < 150 && !isRenewed(); minutes++) {
-        yield* pass(60, 60)
-        expect(pair.ask()).toBe(served)
-      }
-      expect(isRenewed()).toBe(true)
-    }
+    const backup = pair.data(pair.primary, tunnelAuthoritySecret)
+    askForExchange(pair)
+    const held = () => pair.data(pair.member, outpostSecret)["ca.crt"]
+    const first = held()
+    yield* within(120, () => held() !== first)
+    const second = held()
+    yield* pair.endCell
+    pair.primary.erase(secrets, tunnelAuthoritySecret, namespace)
+    pair.primary.write(secrets, tunnelAuthoritySecret, { data: backup }, namespace)
+    yield* pair.startCell
+    yield* live(pair)
+    yield* pass(10)
+    expect(held()).toBe(second)
+    expect(JSON.stringify(pair.primary.peekAll(events))).toMatch(/CommandRefused.*braid join cluster-b --renew/u)
+    yield* pair.endOutpost
+    yield* pair.startOutpost(pair.token("c"), pair.member)
+    yield* live(pair)
+    expect(held()).toBe(first)
   })
 
   it.effect("has one certificate made at a time, however often it asks and greets", function* () {
@@ -228,13 +289,14 @@ describe("a member that dials out", () => {
     const tunnel = yield* pair.net.dialler("10.0.0.3").dial({ address: "cell:8443", identity, serve: () => {} })
     const answers = new Array<string>()
     tunnel.listen((line) => answers.push(String(/"type":"(\w+)"/u.exec(line)?.[1])))
-    const hello = { _tag: "Hello", protocol: 1, version: "test", capabilities: [], clock: 0 } as const
+    const holds = { epoch: "one", number: 1, hash: "0".repeat(64) }
+    const hello = { _tag: "Hello", protocol: 1, version: "test", capabilities: [], clock: 0, holds } as const
     for (const id of ["1", "2", "3", "4"]) {
       tunnel.send(writeLine(hello))
       tunnel.send(writeLine({ _tag: "Renew", id, request }))
     }
     yield* settle
-    expect(answers.toSorted()).toEqual(["certificate", "refused", "refused", "refused", "welcome"])
+    expect(answers.toSorted()).toEqual(["authorities", "certificate", "refused", "refused", "refused", "welcome"])
   })
 
   it.effect("has no more than 32 tunnels at a time, whoever has its key", function* () {

@@ -85,6 +85,7 @@ const texts: Readonly<Record<Setting["form"], fc.Arbitrary<unknown>>> = {
   cellAddress: cellAddresses,
   port: ports,
   bound: bounds,
+  certificateHours: mostly(fc.constantFrom(1, "24", 72), fc.constantFrom(73, "1e1", "01", "many", -1, 1.5, true, 0)),
   leaseTime: leaseTime(1, 2, 10, 12, 15, "20", "60"),
   seconds: sessionTimes,
   millis: sessionTimes,

@@ -24,7 +24,8 @@ describe("certificates of tunnels", () => {
     expect(whyEnded(clusterName("b"), life, life.until - 1)).toBeUndefined()
     expect(whyEnded(clusterName("b"), life, life.until)).toBe(
       "the certificate of cluster b for its tunnel ended at 2026-01-02 00:00 UTC, and could not be renewed before; " +
-        "run `braid join --renew b` at the primary, and give its token to this cluster"
+        "run `braid join b --renew --cell HOST:PORT --apply` (HOST:PORT: where members reach the primary's cell) " +
+        "with a kubeconfig of the primary, and give the token to this cluster"
     )
   })
 })

@@ -10,16 +10,24 @@ import {
 } from "../../../src/domain/outbound/control-message.ts"
 
 const greeting = { protocol: 1, version: "0.3.0", capabilities: ["renewal"], clock: 1_767_225_600_000 }
-const hello = { _tag: "Hello", ...greeting } as const
+const held = { epoch: "0b9e-1", number: 3, hash: "0f".repeat(32) }
+const heldText = `"epoch":"0b9e-1","number":3,"hash":"${held.hash}"`
+const hello = { _tag: "Hello", ...greeting, holds: held } as const
 
 /** The lines of protocol 1. A released line stays as it is: others are added. */
 const outpostLines: ReadonlyArray<readonly [string, OutpostMessage]> = [
   [
     '{"type":"hello","protocol":1,"version":"0.3.0","capabilities":["renewal"],"clock":1767225600000,' +
-      '"kubernetes":"v1.36.3"}',
+      `"kubernetes":"v1.36.3","holds":{${heldText}}}`,
     { ...hello, kubernetes: "v1.36.3" }
   ],
-  ['{"type":"hello","protocol":1,"version":"0.3.0","capabilities":["renewal"],"clock":1767225600000}', hello],
+  [
+    '{"type":"hello","protocol":1,"version":"0.3.0","capabilities":["renewal"],"clock":1767225600000,' +
+      `"holds":{${heldText}}}`,
+    hello
+  ],
+  [`{"type":"holds",${heldText}}`, { _tag: "Holds", ...held }],
+  [`{"type":"behind",${heldText}}`, { _tag: "Behind", ...held }],
   ['{"type":"beat","number":7}', { _tag: "Beat", number: 7 }],
   ['{"type":"renew","id":"r-1","request":"-----BEGIN"}', { _tag: "Renew", id: "r-1", request: "-----BEGIN" }]
 ]
@@ -29,9 +37,10 @@ const cellLines: ReadonlyArray<readonly [string, CellMessage]> = [
     { _tag: "Welcome", ...greeting, number: 4 }
   ],
   ['{"type":"answer","number":7}', { _tag: "Answer", number: 7 }],
+  ['{"type":"certificate","id":"r-1","certificate":"A"}', { _tag: "Certificate", id: "r-1", certificate: "A" }],
   [
-    '{"type":"certificate","id":"r-1","certificate":"A","authorities":"B"}',
-    { _tag: "Certificate", id: "r-1", certificate: "A", authorities: "B" }
+    '{"type":"authorities","epoch":"0b9e-1","number":3,"authorities":"B"}',
+    { _tag: "Authorities", epoch: "0b9e-1", number: 3, authorities: "B" }
   ],
   ['{"type":"refused","why":"no"}', { _tag: "Refused", why: "no" }],
   ['{"type":"refused","why":"no","id":"r-1"}', { _tag: "Refused", why: "no", id: "r-1" }]
@@ -57,7 +66,9 @@ describe("control messages", () => {
   it("hold clean and short texts, whichever side is careless", () => {
     const careless = `1\u001b[31m${"x".repeat(300)}`
     const clean = `1\u{fffd}[31m${"x".repeat(246)}…`
-    const read = readOutpostLine(JSON.stringify({ type: "hello", ...greeting, version: careless, kubernetes: "a\nb" }))
+    const read = readOutpostLine(
+      JSON.stringify({ type: "hello", ...greeting, holds: held, version: careless, kubernetes: "a\nb" })
+    )
     expect(read).toEqual(Result.succeed({ ...hello, version: clean, kubernetes: "a b" }))
     expect(writeLine({ ...hello, version: careless })).toContain(JSON.stringify(clean))
     expect(writeLine({ _tag: "Refused", why: "y".repeat(2_000) })).toContain(`"${"y".repeat(1_023)}…"`)
@@ -80,6 +91,8 @@ describe("control messages", () => {
       /capab/
     ],
     ["two faults", { type: "renew", id: "a b", request: 1 }, /id: .*; request: .*; look whether/],
+    ["no authorities", { type: "hello", ...greeting }, /holds: /],
+    ["another hash", { type: "holds", ...held, hash: "0f" }, /hash: /],
     ["a long id", { type: "renew", id: "a".repeat(65), request: "" }, /id: /],
     ["a long request", { type: "renew", id: "a", request: "x".repeat(8_193) }, /request: /]
   ])("with %s end the tunnel", (_, given, sentence) => {
@@ -90,17 +103,13 @@ describe("control messages", () => {
   })
 
   it("have bounds for each certificate, and one for the whole line", () => {
-    const line = (certificate: number, authorities: number, rest = 0) =>
-      JSON.stringify({
-        type: "certificate",
-        id: "a",
-        certificate: "x".repeat(certificate),
-        authorities: "y".repeat(authorities),
-        rest: "z".repeat(rest)
-      })
-    expect(Result.isSuccess(readCellLine(line(65_536, 262_144)))).toBe(true)
-    expect(readCellLine(line(65_537, 1))).toMatchObject({ failure: expect.stringContaining("certificate: ") })
-    expect(readCellLine(line(1, 262_145))).toMatchObject({ failure: expect.stringContaining("authorities: ") })
-    expect(readCellLine(line(1, 1, maxControlLine))).toMatchObject({ failure: expect.stringContaining("1048576") })
+    const line = (certificate: number, rest = 0) =>
+      JSON.stringify({ type: "certificate", id: "a", certificate: "x".repeat(certificate), rest: "z".repeat(rest) })
+    const command = (authorities: number) =>
+      JSON.stringify({ type: "authorities", epoch: "a", number: 1, authorities: "y".repeat(authorities) })
+    expect([line(65_536), command(262_144)].map((text) => Result.isSuccess(readCellLine(text)))).toEqual([true, true])
+    expect(readCellLine(line(65_537))).toMatchObject({ failure: expect.stringContaining("certificate: ") })
+    expect(readCellLine(command(262_145))).toMatchObject({ failure: expect.stringContaining("authorities: ") })
+    expect(readCellLine(line(1, maxControlLine))).toMatchObject({ failure: expect.stringContaining("1048576") })
   })
 })

@@ -130,7 +130,7 @@ describe("an outpost that dials", () => {
     expect(outpost.away).toBe("this operator has no certificate for a tunnel to its primary yet")
     outpost.identity = identityOf("old", 1)
     expect(outpost.until(hour + 300)).toEqual([])
-    expect(outpost.away).toMatch(/^the certificate of cluster b .* run `braid join --renew b`/)
+    expect(outpost.away).toMatch(/^the certificate of cluster b .* run `braid join b --renew --cell HOST:PORT --apply`/)
     expect(outpostPlan(outpost.memory, outpost, outpost.moment).wakeAt).toBe((hour + 330) * 1_000)
     outpost.identity = identityOf("new", 2)
     expect(outpost.until(hour + 303)).toEqual([`${hour + 302.5} Dial 1`])
