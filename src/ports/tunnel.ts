@@ -24,6 +24,8 @@ export interface MemberCertificate {
 
 /** One tunnel, as both sides see it. Nothing here throws; on a tunnel that has ended it does nothing. */
 export interface Tunnel {
+  /** 64 hexadecimal digits that both ends of this TLS connection know, and no end of any other. */
+  readonly binding: string
   /** Sends one line of the control lane. `line`: without its end. */
   readonly send: (line: string) => void
   /** Starts the delivery of the other side's lines. Called once; lines that came before are delivered first. */

@@ -23,11 +23,13 @@ class Side implements Tunnel {
   #received = 0
   #isOver = false
   other: Side | undefined
+  readonly binding: string
   onDestroy: (why: string) => void = () => {}
   readonly ended = Deferred.await(this.#over)
 
-  constructor(carries: () => boolean) {
+  constructor(carries: () => boolean, number: number) {
     this.#carries = carries
+    this.binding = String(number).padStart(64, "0")
   }
 
   readonly send = (line: string): void => {
@@ -127,7 +129,7 @@ export class MemoryTunnels {
                   if (!this.carries) this.lost++
                   return this.carries
                 }
-                const [near, far] = [new Side(carries), new Side(carries)]
+                const [near, far] = [new Side(carries, this.dials), new Side(carries, this.dials)]
                 near.other = far
                 far.other = near
                 this.#accepted.push(far)

@@ -6,6 +6,7 @@
  * (domain/outbound).
  */
 
+import { createHmac } from "node:crypto"
 import { type Http2Session, type Http2Stream, constants } from "node:http2"
 import { Duplex } from "node:stream"
 import type { TLSSocket } from "node:tls"
@@ -73,7 +74,11 @@ export const refuse = (session: Http2Session, socket: TLSSocket, why: string): v
   sayGoodbye(session, socket, constants.NGHTTP2_REFUSED_STREAM, why)
 }
 
+/** The label of the key that both ends derive from their TLS connection (RFC 8446, 7.5). */
+const bindingLabel = "EXPORTER-braid-tunnel-hello"
+
 export class Http2Tunnel implements Tunnel {
+  readonly binding: string
   readonly ended: Effect.Effect<string>
   /** The reason of the end; `undefined` while the tunnel stands. */
   protected reason: string | undefined
@@ -88,6 +93,8 @@ export class Http2Tunnel implements Tunnel {
     this.#session = session
     this.#socket = socket
     this.ended = Deferred.await(this.#end)
+    const key = socket.exportKeyingMaterial(32, bindingLabel, Buffer.alloc(0))
+    this.binding = createHmac("sha256", key).update("hello").digest("hex")
     session.setLocalWindowSize(tunnelWindow)
     session.on("error", ({ message }) => this.#broken(`the connection broke: ${message}`))
     session.on("close", () => this.#broken("the connection was closed"))

@@ -227,6 +227,10 @@ const startRenewal = (
   return undefined
 }
 
+const foreignHello =
+  "the hello was made for another TLS connection: something on the way passes on what it hears; let TLS through from " +
+  "the member to the cell"
+
 const take = (state: State, tunnel: TunnelRef, line: string): void => {
   const open = state.tunnels.get(tunnel.id)
   const read = readOutpostLine(line)
@@ -236,6 +240,7 @@ const take = (state: State, tunnel: TunnelRef, line: string): void => {
     case undefined:
       return
     case "Hello":
+      if (message.binding !== open?.binding) return open?.destroy(foreignHello)
       return void state.run(greet(state, tunnel, message.holds))
     case "Holds":
       return void state.held.set(tunnel.id, message)

@@ -188,8 +188,9 @@ const follow = Effect.fnUntraced(function* (state: State, id: number, identity: 
   const lines = yield* Queue.unbounded<string>()
   tunnel.listen((line) => void Queue.offerUnsafe(lines, line))
   const clock = yield* Clock.currentTimeMillis
+  const { binding } = tunnel
   const greeting = { protocol: tunnelProtocol, version, capabilities: [], clock }
-  tunnel.send(writeLine({ _tag: "Hello", ...greeting, holds: heldBy(state.identity ?? identity) }))
+  tunnel.send(writeLine({ _tag: "Hello", ...greeting, holds: heldBy(state.identity ?? identity), binding }))
   yield* happened(state, { _tag: "Stands", id })
   const reading = Effect.forever(Effect.flatMap(Queue.take(lines), (line) => take(state, id, line)))
   const why = yield* Effect.raceFirst(tunnel.ended, reading)

@@ -46,12 +46,20 @@ const greeting = {
 
 /** The place of a command of this primary, as domain/outbound/command-sequence.ts has it. */
 const sequence = { epoch: id, number }
-/** The authorities that an outpost has: the last command about them that it has accepted, and a SHA-256, hex. */
-const held = { ...sequence, hash: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/u)) }
+/** SHA-256, hex. */
+const hash = Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/u))
+/** The authorities that an outpost has: the last command about them that it has accepted, and their hash. */
+const held = { ...sequence, hash }
 
 const outpostMessages = Schema.TaggedUnion({
   /** The first message of the outpost. It names no cluster: the name is in the certificate and nowhere else. */
-  Hello: { ...greeting, kubernetes: Schema.optional(text(textLimits.name)), holds: Schema.Struct(held) },
+  Hello: {
+    ...greeting,
+    kubernetes: Schema.optional(text(textLimits.name)),
+    holds: Schema.Struct(held),
+    /** Of the TLS connection that the hello is for, as the port for tunnels has it. */
+    binding: hash
+  },
   Beat: { number },
   /** Asks for another certificate. `request`: PKCS #10, PEM. */
   Renew: { id, request: pem(longest.request) },

@@ -67,6 +67,13 @@ describe("a tunnel", () => {
     ])
   })
 
+  it("has a binding that both of its ends know and no other tunnel has", async () => {
+    const [one, other] = [await both(), await both()]
+    expect(one.here.binding).toMatch(/^[0-9a-f]{64}$/u)
+    expect(one.there.binding).toBe(one.here.binding)
+    expect(other.there.binding).not.toBe(one.here.binding)
+  })
+
   it("counts what comes on all lanes", async () => {
     const { here, there } = await both()
     const before = [here.received(), there.received()]

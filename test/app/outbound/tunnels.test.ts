@@ -279,7 +279,7 @@ describe("a member that dials out", () => {
     expect(held()).toBe(first)
   })
 
-  it.effect("has one certificate made at a time, however often it asks and greets", function* () {
+  it.effect("has one certificate made at a time, however often it asks, and greets for itself alone", function* () {
     const pair = yield* start
     yield* pair.startOutpost(pair.token(), pair.member)
     yield* live(pair)
@@ -291,11 +291,14 @@ describe("a member that dials out", () => {
     tunnel.listen((line) => answers.push(String(/"type":"(\w+)"/u.exec(line)?.[1])))
     const holds = { epoch: "one", number: 1, hash: "0".repeat(64) }
     const hello = { _tag: "Hello", protocol: 1, version: "test", capabilities: [], clock: 0, holds } as const
+    const { binding } = tunnel
     for (const id of ["1", "2", "3", "4"]) {
-      tunnel.send(writeLine(hello))
+      tunnel.send(writeLine({ ...hello, binding }))
       tunnel.send(writeLine({ _tag: "Renew", id, request }))
     }
     yield* settle
+    tunnel.send(writeLine({ ...hello, binding: "0".repeat(64) }))
+    expect(yield* tunnel.ended).toContain("the hello was made for another TLS connection")
     expect(answers.toSorted()).toEqual(["authorities", "certificate", "refused", "refused", "refused", "welcome"])
   })
 

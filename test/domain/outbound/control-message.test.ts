@@ -12,18 +12,19 @@ import {
 const greeting = { protocol: 1, version: "0.3.0", capabilities: ["renewal"], clock: 1_767_225_600_000 }
 const held = { epoch: "0b9e-1", number: 3, hash: "0f".repeat(32) }
 const heldText = `"epoch":"0b9e-1","number":3,"hash":"${held.hash}"`
-const hello = { _tag: "Hello", ...greeting, holds: held } as const
+const heldAndBound = `"holds":{${heldText}},"binding":"${"ab".repeat(32)}"`
+const hello = { _tag: "Hello", ...greeting, holds: held, binding: "ab".repeat(32) } as const
 
 /** The lines of protocol 1. A released line stays as it is: others are added. */
 const outpostLines: ReadonlyArray<readonly [string, OutpostMessage]> = [
   [
     '{"type":"hello","protocol":1,"version":"0.3.0","capabilities":["renewal"],"clock":1767225600000,' +
-      `"kubernetes":"v1.36.3","holds":{${heldText}}}`,
+      `"kubernetes":"v1.36.3",${heldAndBound}}`,
     { ...hello, kubernetes: "v1.36.3" }
   ],
   [
     '{"type":"hello","protocol":1,"version":"0.3.0","capabilities":["renewal"],"clock":1767225600000,' +
-      `"holds":{${heldText}}}`,
+      `${heldAndBound}}`,
     hello
   ],
   [`{"type":"holds",${heldText}}`, { _tag: "Holds", ...held }],
@@ -66,9 +67,7 @@ describe("control messages", () => {
   it("hold clean and short texts, whichever side is careless", () => {
     const careless = `1\u001b[31m${"x".repeat(300)}`
     const clean = `1\u{fffd}[31m${"x".repeat(246)}…`
-    const read = readOutpostLine(
-      JSON.stringify({ type: "hello", ...greeting, holds: held, version: careless, kubernetes: "a\nb" })
-    )
+    const read = readOutpostLine(JSON.stringify({ ...hello, type: "hello", version: careless, kubernetes: "a\nb" }))
     expect(read).toEqual(Result.succeed({ ...hello, version: clean, kubernetes: "a b" }))
     expect(writeLine({ ...hello, version: careless })).toContain(JSON.stringify(clean))
     expect(writeLine({ _tag: "Refused", why: "y".repeat(2_000) })).toContain(`"${"y".repeat(1_023)}…"`)
@@ -92,6 +91,7 @@ describe("control messages", () => {
     ],
     ["two faults", { type: "renew", id: "a b", request: 1 }, /id: .*; request: .*; look whether/],
     ["no authorities", { type: "hello", ...greeting }, /holds: /],
+    ["no binding", { ...hello, type: "hello", binding: "" }, /binding: /],
     ["another hash", { type: "holds", ...held, hash: "0f" }, /hash: /],
     ["a long id", { type: "renew", id: "a".repeat(65), request: "" }, /id: /],
     ["a long request", { type: "renew", id: "a", request: "x".repeat(8_193) }, /request: /]
