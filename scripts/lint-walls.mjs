@@ -64,7 +64,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
   "src/domain/copies": inDomain("resources", "targets", "fleet", "sessions"),
   "src/domain/branches": inDomain("resources", "protocol", "targets", "agents", "fleet", "policies", "sessions"),
   "src/domain/queues": inDomain("resources", "targets", "sessions", "fleet/credentials"),
-  "src/domain/outbound": inDomain("resources", "fleet", "fleet/credentials"),
+  "src/domain/outbound": inDomain("resources", "protocol", "fleet", "fleet/credentials", "policies"),
   "src/domain/events": inDomain("resources", "fleet", "sessions", "branches", "queues"),
   "src/domain/metrics": inDomain("resources", "sessions", "queues"),
   "src/domain/commands": inDomain(

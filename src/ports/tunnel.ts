@@ -97,6 +97,8 @@ export interface CellOptions {
   readonly refusal: (member: MemberCertificate) => string | undefined
   /** Takes a tunnel. Called in the turn in which it stands. */
   readonly accepted: (tunnel: CellTunnel) => void
+  /** The reason why no token is taken from an address, a sentence without its end; `undefined` if one is. */
+  readonly outside: (from: string) => string | undefined
   readonly redeem: (redemption: Redemption) => Effect.Effect<Redeemed, RedemptionRefused>
 }
 

@@ -128,6 +128,7 @@ const others: Readonly<Record<string, unknown>> = {
   "operator.cell.bootstrapPort": 9444,
   "operator.cell.webSocketPort": 9445,
   "operator.cell.certificateHours": 48,
+  "operator.cell.bootstrapRanges": ["10.0.0.0/8", "fd00::/8"],
   "operator.outbound.cell": "cell.example.com:8443",
   "operator.outbound.bootstrap": "cell.example.com:8444",
   "bounds.connections": 500,

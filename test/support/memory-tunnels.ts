@@ -168,8 +168,15 @@ export class MemoryTunnels {
           )
         ),
       redeem: ({ pin, requestPem, token }) =>
-        Effect.flatMap(reached, (cell) =>
-          certificatesOf(cell.identity().certificatePem).some((shown) => shown.ca && pinOf(shown.toString()) === pin)
+        Effect.flatMap(reached, (cell) => {
+          const outside = cell.outside(from)
+          if (outside !== undefined) {
+            this.refused++
+            return Effect.fail(new DialFailed({ reason: "Refused", message: outside }))
+          }
+          return certificatesOf(cell.identity().certificatePem).some(
+            (shown) => shown.ca && pinOf(shown.toString()) === pin
+          )
             ? Effect.mapError(
                 cell.redeem({ from, requestPem, token: Redacted.make(Redacted.value(token)) }),
                 ({ message }) => {
@@ -178,7 +185,7 @@ export class MemoryTunnels {
                 }
               )
             : Effect.fail(new DialFailed({ reason: "Untrusted", message: "another authority" }))
-        )
+        })
     }
   }
 }

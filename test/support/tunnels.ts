@@ -50,6 +50,7 @@ export interface TestCell {
   readonly authority: KeptCertificate
   identity: TunnelIdentity
   refusal: CellOptions["refusal"]
+  outside: CellOptions["outside"]
   redeem: CellOptions["redeem"]
   readonly tunnels: Array<CellTunnel>
   readonly address: string
@@ -71,6 +72,7 @@ export const startCell = async (bounds: Partial<ListenerBounds> = {}): Promise<T
     authority,
     identity: await cellIdentity(authority),
     refusal: (() => undefined) as CellOptions["refusal"],
+    outside: (() => undefined) as CellOptions["outside"],
     redeem: (() => new RedemptionRefused({ message: "no" })) as CellOptions["redeem"],
     tunnels: new Array<CellTunnel>()
   }
@@ -84,6 +86,7 @@ export const startCell = async (bounds: Partial<ListenerBounds> = {}): Promise<T
         webSocketPort: 0,
         identity: () => state.identity,
         refusal: (one) => state.refusal(one),
+        outside: (from) => state.outside(from),
         redeem: (one) => state.redeem(one),
         accepted: (tunnel) => state.tunnels.push(tunnel)
       })

@@ -169,8 +169,9 @@ without https, a CA that is none, no default cluster. What may come later (crede
 {{- $settings := include "braid.settings" . | fromYaml -}}
 {{- range $name, $value := include "braid.settingValues" . | fromJson -}}
   {{- $setting := index $settings $name -}}
-  {{- if and $setting.pattern (not $setting.separator) (ne $setting.form "truth") -}}
-    {{- with include "braid.formProblem" (list $setting (include "braid.text" $value)) -}}
+  {{- if and $setting.pattern (or (not $setting.separator) (eq $setting.form "ranges")) (ne $setting.form "truth") -}}
+    {{- $text := kindIs "slice" $value | ternary (join "," $value) (include "braid.text" $value) -}}
+    {{- with include "braid.formProblem" (list $setting $text) -}}
       {{- $mistakes = append $mistakes (include "braid.mistake" (list $setting.value . $value $setting.cure)) -}}
     {{- end -}}
   {{- end -}}

@@ -45,7 +45,7 @@ export const makeTunnelListener = (
   bounds: ListenerBounds = defaultBounds
 ): TunnelListener["Service"] => ({
   listen: Effect.fnUntraced(function* (options) {
-    const { accepted, hosts, identity, port, redeem, refusal } = options
+    const { accepted, hosts, identity, port, refusal } = options
     const tunnels = new Set<Http2CellTunnel>()
     /** Connections of members. One whose certificate is refused is bounded like a stranger's. */
     const proved = new WeakSet<TLSSocket>()
@@ -71,7 +71,7 @@ export const makeTunnelListener = (
     // Asked in the same turn, after the listener above.
     const hasProved = (socket: TLSSocket): boolean => proved.has(socket)
     const tunnelPort = yield* listenGuarded(secure, { hosts, port, identity, bounds, hasProved })
-    const redemptions = yield* redemptionServer(redeem, bounds)
+    const redemptions = yield* redemptionServer(options, bounds)
     const strangers = { hosts, port: options.bootstrapPort, identity, bounds, hasProved: () => false }
     const bootstrapPort = yield* listenGuarded(redemptions, strangers)
     const ports = { port: tunnelPort, bootstrapPort }

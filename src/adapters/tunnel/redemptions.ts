@@ -39,7 +39,12 @@ const readBody = async (request: IncomingMessage): Promise<Result.Result<string,
 }
 
 /** The redemption in a request. Nothing that it holds is ever repeated in an answer. */
-const readRedemption = async (request: IncomingMessage): Promise<Result.Result<Redemption, Refusal>> => {
+const readRedemption = async (
+  request: IncomingMessage,
+  outside: CellOptions["outside"]
+): Promise<Result.Result<Redemption, Refusal>> => {
+  const why = outside(addressOf(request.socket))
+  if (why !== undefined) return refusal(403, why)
   if (request.url !== redeemPath) return refusal(404, `there is ${redeemPath} here, and no other path`)
   if (request.method !== "POST") return refusal(405, "a token is redeemed with POST")
   const text = await readBody(request)
@@ -52,7 +57,7 @@ const readRedemption = async (request: IncomingMessage): Promise<Result.Result<R
 
 /** The server of redemptions, which does not listen itself. Redemptions that have begun end with the scope. */
 export const redemptionServer = (
-  redeem: CellOptions["redeem"],
+  { outside, redeem }: Pick<CellOptions, "outside" | "redeem">,
   { handshake, redemption: time }: ListenerBounds
 ): Effect.Effect<Server, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -72,7 +77,7 @@ export const redemptionServer = (
     const timers = new WeakMap<Socket, NodeJS.Timeout>()
     const server = createServer({ handshakeTimeout: handshake }, (request, response) => {
       response.on("error", () => undefined)
-      readRedemption(request).then(
+      readRedemption(request, outside).then(
         (read) => {
           clearTimeout(timers.get(request.socket))
           if (Result.isFailure(read)) return answer(response, read.failure.status, { message: read.failure.message })

@@ -26,7 +26,7 @@ export const outboundServer = (
   access: AccessByLanes
 ): ReplicaOptions["serveOutbound"] => {
   if (!values.takesTunnels || configuration === undefined) return undefined
-  const { bootstrapPort, cellPort: port, certificateHours, webSocketPort } = values
+  const { bootstrapPort, bootstrapRanges, cellPort: port, certificateHours, webSocketPort } = values
   const configured = () =>
     configuration
       .known()
@@ -42,6 +42,7 @@ export const outboundServer = (
           port,
           bootstrapPort,
           webSocketPort,
+          bootstrapRanges,
           certificateHours
         },
         isConfigured: (name) => configured().includes(name),

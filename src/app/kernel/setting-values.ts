@@ -54,6 +54,7 @@ const parsed = (form: Setting["form"], text: string): unknown => {
   switch (form) {
     case "port":
     case "bound":
+    case "certificateHours":
     case "seconds":
     case "millis":
       return Number(text)
@@ -62,6 +63,7 @@ const parsed = (form: Setting["form"], text: string): unknown => {
     case "words":
     case "objectNames":
     case "namespaces":
+    case "ranges":
       return text.split(",")
     default:
       return text

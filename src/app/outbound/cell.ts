@@ -10,6 +10,7 @@ import { Clock, Effect, FiberSet, Queue, Result, type Scope } from "effect"
 import { signCell } from "../../adapters/x509/tunnel-certificates.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import { credentialsLabel } from "../../domain/fleet/credentials/cluster-auth.ts"
+import { whyOutside } from "../../domain/outbound/bootstrap-ranges.ts"
 import {
   afterAccepted,
   afterEnded,
@@ -59,6 +60,8 @@ import {
 export interface CellSettings extends CellPorts {
   /** As in the port for tunnels. */
   readonly hosts: ReadonlyArray<string>
+  /** Networks from which tokens are taken, in CIDR form; empty: all. */
+  readonly bootstrapRanges: ReadonlyArray<string>
   readonly certificateHours: number
 }
 
@@ -377,6 +380,11 @@ export const startCell = Effect.fnUntraced(function* (
     identity: yield* makeOwnIdentity(state, options),
     refusal: (member) => refusalOf(state.members, member),
     accepted: (tunnel) => accept(state, tunnel),
+    outside: (from) => {
+      const why = whyOutside(settings.bootstrapRanges, from)
+      if (why !== undefined) state.run(logWarning("token is not taken from this address", { from, problem: why }))
+      return why
+    },
     redeem: (redemption) => redeemToken(state.members, redemption)
   })
   yield* logInfo("cell takes tunnels", { ...ports, pin: first.pin })

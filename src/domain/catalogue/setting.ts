@@ -87,6 +87,14 @@ export const forms = {
     must: "names of namespaces, separated by commas without blanks",
     cure: "write for example kube-system"
   },
+  /** IPv4, then IPv6 with all groups, and with a `::` at each place. */
+  ranges: {
+    pattern:
+      /^((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])(\.(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])){3}\/(3[0-2]|[12]?[0-9])|(([0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}:){1,7}:|([0-9a-fA-F]{1,4}:){1,6}(:[0-9a-fA-F]{1,4}){1,1}|([0-9a-fA-F]{1,4}:){1,5}(:[0-9a-fA-F]{1,4}){1,2}|([0-9a-fA-F]{1,4}:){1,4}(:[0-9a-fA-F]{1,4}){1,3}|([0-9a-fA-F]{1,4}:){1,3}(:[0-9a-fA-F]{1,4}){1,4}|([0-9a-fA-F]{1,4}:){1,2}(:[0-9a-fA-F]{1,4}){1,5}|([0-9a-fA-F]{1,4}:){1,1}(:[0-9a-fA-F]{1,4}){1,6}|:((:[0-9a-fA-F]{1,4}){1,7}|:))\/(12[0-8]|1[01][0-9]|[1-9]?[0-9]))$/u,
+    separator: ",",
+    must: "networks in CIDR form",
+    cure: "write for example 10.0.0.0/8 and fd00::/8"
+  },
   /** Without a user: passwords belong into headers. */
   collector: {
     pattern:
@@ -116,6 +124,7 @@ interface Values extends Readonly<Record<CheckedForm, unknown>> {
   readonly objectNames: ReadonlyArray<string>
   readonly namespace: string
   readonly namespaces: ReadonlyArray<string>
+  readonly ranges: ReadonlyArray<string>
   readonly collector: string
   readonly words: ReadonlyArray<string>
   /** A JSON object of variables. */

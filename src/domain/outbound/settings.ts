@@ -30,6 +30,14 @@ export const outboundSettings = {
     where: "cell",
     about: "port at which a member trades its token for its first certificate"
   },
+  bootstrapRanges: {
+    variable: "OPERATOR_CELL_BOOTSTRAP_RANGES",
+    form: "ranges",
+    default: [],
+    value: "operator.cell.bootstrapRanges",
+    where: "cell",
+    about: "networks from which tokens are taken, in CIDR form, separated by commas; empty: all"
+  },
   webSocketPort: {
     variable: "OPERATOR_CELL_WEBSOCKET_PORT",
     form: "port",

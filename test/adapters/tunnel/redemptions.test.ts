@@ -206,6 +206,15 @@ describe("redemptions of tokens", () => {
     expect(redeemed).not.toHaveBeenCalled()
   })
 
+  it("are not read from an address that is outside, which hears so", async () => {
+    const redeemed = vi.fn(() => new RedemptionRefused({ message: "no" }))
+    cell.redeem = redeemed
+    cell.outside = (from) => `no tokens from ${from}`
+    expect(await failure()).toMatchObject({ reason: "Refused", message: "no tokens from 127.0.0.1" })
+    expect(await send("POST", "/redeem", Buffer.alloc(9_000, "x"))).toMatchObject({ status: 403 })
+    expect(redeemed).not.toHaveBeenCalled()
+  })
+
   it.each([
     ["says nothing", ""],
     ["never ends its head", "POST /redeem HTTP/1.1\r\n"],

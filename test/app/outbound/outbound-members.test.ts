@@ -18,7 +18,7 @@ import { turns } from "../../support/turns.ts"
 
 /** Serves members, and gives the words for a request to one of them. */
 const serve = Effect.fnUntraced(function* (api: MemoryKubeApi, { listen }: TunnelListener["Service"]) {
-  const settings = { hosts: ["127.0.0.1"], port: 8443, bootstrapPort: 8444, certificateHours: 24 }
+  const settings = { hosts: ["127.0.0.1"], port: 8443, bootstrapPort: 8444, bootstrapRanges: [], certificateHours: 24 }
   const fleet = { isConfigured: () => true, configured: () => [], listen: () => () => {} }
   let ask = (): unknown => undefined
   const connect = yield* serveOutboundMembers({ api, namespace, settings, ...fleet }, (_name, openLane) => {

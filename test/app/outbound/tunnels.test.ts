@@ -53,13 +53,15 @@ class Pair {
   /** Whether the fleet has the member. */
   isConfigured = true
   certificateHours = 24
+  bootstrapRanges: ReadonlyArray<string> = []
   cell: Cell | undefined
   #changed = (): void => {}
 
   /** Starts the primary's side. */
   readonly startCell = Effect.gen({ self: this }, function* () {
     const scope = yield* Scope.make()
-    const settings = { hosts: ["::"], port: 8443, bootstrapPort: 8444, certificateHours: this.certificateHours }
+    const { bootstrapRanges, certificateHours } = this
+    const settings = { hosts: ["::"], port: 8443, bootstrapPort: 8444, bootstrapRanges, certificateHours }
     this.cell = yield* startCell({
       api: this.primary,
       namespace,
@@ -209,6 +211,19 @@ describe("a member that dials out", () => {
     yield* within(60, () => pair.net.refused === 2)
     expect(pair.data(thief, outpostSecret)).toEqual({})
     expect([pair.ask(), pair.net.dials]).toEqual([served, 1])
+  })
+
+  it.effect("joins only from the networks that tokens are taken from", function* () {
+    yield* TestClock.setTime(day0)
+    const pair = new Pair()
+    pair.bootstrapRanges = ["10.0.0.2/32"]
+    yield* pair.startCell
+    const token = pair.token()
+    yield* pair.startOutpost(token, pair.member)
+    yield* within(60, () => pair.net.refused === 2)
+    yield* pair.endOutpost
+    yield* pair.startOutpost(token, new MemoryKubeApi("other"))
+    yield* live(pair, "lane of other")
   })
 
   it.effect("cannot join with a token that has ended", function* () {

@@ -86,6 +86,20 @@ const texts: Readonly<Record<Setting["form"], fc.Arbitrary<unknown>>> = {
   port: ports,
   bound: bounds,
   certificateHours: mostly(fc.constantFrom(1, "24", 72), fc.constantFrom(73, "1e1", "01", "many", -1, 1.5, true, 0)),
+  ranges: mostly(
+    fc.constantFrom("10.0.0.0/8", "192.168.7.255/32,fd00::/8", "::/0", "2001:db8:1:2:3:4:5:6/128", "1:2::3/64"),
+    fc.constantFrom(
+      "10.0.0.0",
+      "10.0.0.256/8",
+      "10.0.0.0/33",
+      "fd00::/129",
+      "1::2::3/8",
+      "a, b",
+      ",",
+      "01.0.0.0/8",
+      true
+    )
+  ),
   leaseTime: leaseTime(1, 2, 10, 12, 15, "20", "60"),
   seconds: sessionTimes,
   millis: sessionTimes,
