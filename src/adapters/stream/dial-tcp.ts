@@ -9,7 +9,8 @@ import https from "node:https"
 import { connect, isIPv6, type Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { Effect } from "effect"
-import { isSocks, shownProxy, socksConnector } from "./proxy-agent.ts"
+import { SocksClient } from "socks"
+import { isSocks, shownProxy, socksAddress } from "./proxy-agent.ts"
 
 /** A host, its name or its address without brackets, and its port. */
 export interface Endpoint {
@@ -20,7 +21,7 @@ export interface Endpoint {
 /** The host of a URL as an endpoint has it. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/gu, "")
 
-const dialDirectly = ({ host, port }: Endpoint): Effect.Effect<Duplex, string> =>
+const dialDirectly = ({ host, port }: Endpoint): Effect.Effect<Socket, string> =>
   Effect.callback((resume) => {
     const socket = connect({ host, port, noDelay: true })
     socket.once("connect", () => resume(Effect.succeed(socket)))
@@ -54,13 +55,19 @@ const dialByConnect = (proxy: string, { host, port }: Endpoint): Effect.Effect<D
     return Effect.sync(() => void request.destroy())
   })
 
-const dialBySocks = (proxy: string, { host, port }: Endpoint, timeout: number): Effect.Effect<Duplex, string> =>
-  Effect.callback((resume) => {
-    const wanted = { protocol: "http:", hostname: host, port: String(port), host }
-    socksConnector(proxy, { timeout })(wanted, (error: Error | null, socket: Socket | null) =>
-      resume(socket === null ? Effect.fail(error?.message ?? "no connection") : Effect.succeed(socket))
-    )
-  })
+/** `CONNECT` of SOCKS, on a connection that is made here, since the library's own cannot be given up. */
+const dialBySocks = (proxy: string, destination: Endpoint, timeout: number): Effect.Effect<Duplex, string> => {
+  const { host = "", ...address } = socksAddress(proxy)
+  return Effect.flatMap(dialDirectly({ host, port: address.port }), (socket) =>
+    Effect.callback((resume) => {
+      const client = new SocksClient({ proxy: { ...address, host }, command: "connect", destination, timeout })
+      client.once("established", () => resume(Effect.succeed(socket)))
+      client.once("error", ({ message }) => resume(Effect.fail(message)))
+      client.connect(socket)
+      return Effect.sync(() => void socket.destroy())
+    })
+  )
+}
 
 /** Whether the URL, and the user and the password in it, can be read. */
 const isReadable = (proxy: string): boolean => {
@@ -81,7 +88,7 @@ const throughProxy = (proxy: string, endpoint: Endpoint, timeout: number): Effec
 
 /**
  * Dials; the caller bounds the time, and owns the connection. `proxy`: its URL, of HTTP or SOCKS; `undefined` for none.
- * `timeout`: of a proxy for SOCKS, which cannot be given up, ms. The failure is a clause.
+ * `timeout`: of a proxy for SOCKS, ms. The failure is a clause.
  */
 export const dialTcp = (
   proxy: string | undefined,

@@ -29,6 +29,9 @@ export const shownProxy = (proxy: string): string => proxy.slice(proxy.lastIndex
 const socksAgent = (proxy: string, options: AgentOptions = {}): SocksProxyAgent =>
   new SocksProxyAgent(proxy.replace(/^socks5:/u, "socks5h:"), options)
 
+/** Where a proxy for SOCKS is, and its user; by its URL. */
+export const socksAddress = (proxy: string): SocksProxyAgent["proxy"] => socksAgent(proxy).proxy
+
 /**
  * Connects undici's requests through a proxy for SOCKS, by HTTP/1.1. Undici's own way calls itself experimental on a
  * person's terminal, and knows no `socks5h`. `options`: of TLS, with the longest time until a connection stands, ms.
@@ -37,7 +40,7 @@ export const socksConnector = (
   proxy: string,
   options: buildConnector.BuildOptions & { readonly timeout: number }
 ): buildConnector.connector => {
-  const { proxy: address } = socksAgent(proxy)
+  const address = socksAddress(proxy)
   const secure = buildConnector({ ...options, allowH2: false })
   return (wanted, callback) => {
     const destination = {

@@ -140,22 +140,40 @@ export const redeemToken = (
     Effect.mapError(({ answer }) => new RedemptionRefused({ message: answer }))
   )
 
+/** The keys of a member after a change; the same ones if there is nothing to change, or a clause why there is none. */
+type ChangeOfKeys = (keys: ReadonlyArray<string>) => Result.Result<ReadonlyArray<string>, string>
+
+/** Changes the keys in the Secret as it is now. A clause in the success says why there is no change. */
+const changeKeysNow = Effect.fnUntraced(function* (members: MembersOptions, name: ClusterName, change: ChangeOfKeys) {
+  const { api, namespace } = members
+  const secret = yield* api.get(secrets, secretNameOf(name), namespace)
+  const { resourceVersion } = secret.metadata
+  const keys = readAdmittedKeys(dataOf(secret))
+  const next = change(keys)
+  if (Result.isFailure(next)) return next.failure
+  if (next.success === keys) return undefined
+  yield* write(members, name, { metadata: { resourceVersion }, data: admittedKeysData(next.success) })
+  return undefined
+})
+
 /** Changes the keys of a member, after the change before is seen. The failure is a clause. */
-const changeKeys = (
-  members: MembersOptions,
-  name: ClusterName,
-  change: (keys: ReadonlyArray<string>) => Result.Result<ReadonlyArray<string>, string>
-): Effect.Effect<void, string> =>
-  members.inTurn(
+const changeKeys = (members: MembersOptions, name: ClusterName, change: ChangeOfKeys): Effect.Effect<void, string> => {
+  const changing = changeKeysNow(members, name, change).pipe(
+    // A token may be made or spent at the same time.
+    Effect.retry({ times: 3, while: ({ reason }) => reason === "Conflict" }),
+    Effect.mapError(({ detail }) => detail),
+    Effect.flatMap((problem) => (problem === undefined ? Effect.void : Effect.fail(problem)))
+  )
+  return members.inTurn(
     name,
     Effect.suspend(() => {
       const keys = keysOf(members, name)
       const next = change(keys)
-      if (Result.isFailure(next)) return Effect.fail(next.failure)
-      if (next.success === keys) return Effect.void
-      return Effect.mapError(write(members, name, { data: admittedKeysData(next.success) }), ({ detail }) => detail)
+      // Most tunnels change nothing, and cost no request.
+      return Result.isSuccess(next) && next.success === keys ? Effect.void : changing
     })
   )
+}
 
 /**
  * Gives a member another certificate, for the key of this request. Its present key stays until another is used. One

@@ -16,7 +16,7 @@ import { secrets } from "../../domain/resources/core-kinds.ts"
 import { readResource } from "../../domain/resources/resource-descriptor.ts"
 import { ownerLabel } from "../../domain/sessions/names.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
-import { TunnelDialler, type TunnelIdentity } from "../../ports/tunnel.ts"
+import { DialFailed, TunnelDialler, type TunnelIdentity } from "../../ports/tunnel.ts"
 import { orIf } from "../kernel/or-if.ts"
 
 export const outpostSecret = "mirrord-outbound-identity"
@@ -102,17 +102,19 @@ export interface BootstrapSettings {
 export const tokenId = (token: Redacted.Redacted): string | undefined =>
   Result.getOrUndefined(parseToken(Redacted.value(token)))?.id
 
-/** Trades a token for a certificate. The failure is a clause; the token may be spent then. */
+const unusable = (message: string): DialFailed => new DialFailed({ reason: "Refused", message })
+
+/** Trades a token for a certificate. The token may be spent after a failure. */
 export const redeemToken = Effect.fnUntraced(function* ({
   address,
   pin,
   token
-}: BootstrapSettings): Effect.fn.Return<KeptIdentity, string, TunnelDialler> {
+}: BootstrapSettings): Effect.fn.Return<KeptIdentity, DialFailed, TunnelDialler> {
   const { redeem } = yield* TunnelDialler
-  const parsed = yield* Effect.fromResult(parseToken(Redacted.value(token)))
+  const parsed = yield* Effect.mapError(Effect.fromResult(parseToken(Redacted.value(token))), unusable)
   if (address === undefined || pin === undefined)
-    return yield* Effect.fail("the token needs operator.outbound.bootstrap and operator.outbound.pin; set both")
+    return yield* unusable("the token needs operator.outbound.bootstrap and operator.outbound.pin; set both")
   const { keyPem, requestPem } = yield* Effect.promise(() => makeOutpostRequest())
-  const redeemed = yield* Effect.mapError(redeem({ address, pin, token, requestPem }), ({ message }) => message)
-  return yield* Effect.fromResult(givenIdentity({ ...redeemed, keyPem, token: parsed.id }))
+  const redeemed = yield* redeem({ address, pin, token, requestPem })
+  return yield* Effect.mapError(Effect.fromResult(givenIdentity({ ...redeemed, keyPem, token: parsed.id })), unusable)
 })

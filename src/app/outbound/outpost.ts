@@ -6,7 +6,7 @@
  */
 
 import type { Duplex } from "node:stream"
-import { Cause, Clock, Effect, Exit, Queue, Random, type Redacted, Result, Scope, Semaphore } from "effect"
+import { Cause, Clock, Effect, Exit, Queue, Random, type Redacted, Result, Schedule, Scope, Semaphore } from "effect"
 import { areAuthorities, makeOutpostRequest } from "../../adapters/x509/tunnel-certificates.ts"
 import { judgeCommand } from "../../domain/outbound/command-sequence.ts"
 import { type CellMessage, readCellLine, tunnelProtocol, writeLine } from "../../domain/outbound/control-message.ts"
@@ -77,6 +77,8 @@ interface State {
 const maxAsked = 4
 /** How long the start waits before a token that could not be used is tried again, ms. */
 const redeemAgainAfter = 30_000
+/** Further pauses of a token that may wait, since the present certificate lasts. It ends within an hour. */
+const redeemSchedule = Schedule.min([Schedule.exponential("10 seconds"), Schedule.spaced("2 minutes")])
 
 const momentOf = (state: State): Effect.Effect<OutpostMoment> =>
   Effect.map(Effect.all([Clock.currentTimeMillis, Random.next]), ([now, share]) => ({
@@ -272,38 +274,61 @@ const step = Effect.fnUntraced(function* (state: State): Effect.fn.Return<void> 
   yield* wakeAt === undefined ? heard : Effect.timeoutOption(heard, Math.max(0, Math.ceil(wakeAt - moment.elapsed)))
 })
 
+/** An identity to begin with. */
+interface FoundIdentity {
+  readonly identity: KeptIdentity
+  /** A token to be traded as soon as the primary is there; `undefined` if there is none. */
+  readonly later: BootstrapSettings | undefined
+}
+
 /** The identity to begin with: the kept one, unless there is a token that it does not come from. */
 const findIdentity = Effect.fnUntraced(function* (
   options: OutpostOptions
-): Effect.fn.Return<KeptIdentity | undefined, string, TunnelDialler> {
+): Effect.fn.Return<FoundIdentity, string, TunnelDialler> {
   const { bootstrap } = options
   const kept = yield* Effect.mapError(readIdentity(options), ({ detail }) => detail)
-  if (bootstrap === undefined || (kept !== undefined && kept.token === tokenId(bootstrap.token))) return kept
+  if (kept !== undefined && kept.token === (bootstrap && tokenId(bootstrap.token)))
+    return { identity: kept, later: undefined }
+  if (bootstrap === undefined) {
+    const none = "there is no certificate and no token; run braid join --outbound at the primary, and set the token"
+    return kept === undefined ? yield* Effect.fail(none) : { identity: kept, later: undefined }
+  }
   const redeemed = yield* Effect.result(redeemToken(bootstrap))
   if (Result.isFailure(redeemed)) {
+    const { message, reason } = redeemed.failure
     const now = yield* Clock.currentTimeMillis
     // Without a certificate that lasts the token is the only way back.
-    if (kept === undefined || now >= kept.known.life.until) return yield* Effect.fail(redeemed.failure)
-    yield* logWarning("token is not used, the present certificate stays", { problem: redeemed.failure })
-    return kept
+    if (kept === undefined || now >= kept.known.life.until) return yield* Effect.fail(message)
+    yield* logWarning("token is not used, the present certificate stays", { problem: message })
+    return { identity: kept, later: reason === "Refused" ? undefined : bootstrap }
   }
   yield* Effect.mapError(keepIdentity(options, redeemed.success), ({ detail }) => detail)
   yield* logInfo("this cluster has a certificate for its tunnel", { cluster: redeemed.success.known.name })
-  return redeemed.success
+  return { identity: redeemed.success, later: undefined }
 })
 
 /** Waits for an identity. A member that has none, or one that has ended, tries again: its primary may be away. */
-const awaitIdentity = (options: OutpostOptions, log: LogOnce): Effect.Effect<KeptIdentity, never, TunnelDialler> =>
-  Effect.result(findIdentity(options)).pipe(
-    Effect.flatMap((found) => {
-      if (Result.isSuccess(found) && found.success !== undefined) return Effect.succeed(found.success)
-      const problem = Result.isFailure(found)
-        ? found.failure
-        : "there is no certificate and no token; run braid join --outbound at the primary, and set the token"
-      return log
+const awaitIdentity = (options: OutpostOptions, log: LogOnce): Effect.Effect<FoundIdentity, never, TunnelDialler> =>
+  findIdentity(options).pipe(
+    Effect.catch((problem) =>
+      log
         .tell(problem, logWarning("this cluster cannot dial its primary", { problem }))
         .pipe(Effect.andThen(Effect.sleep(redeemAgainAfter)), Effect.andThen(awaitIdentity(options, log)))
-    })
+    )
+  )
+
+/** Trades a token once the primary is there, beside the certificate that lasts. */
+const redeemLater = (state: State, bootstrap: BootstrapSettings): Effect.Effect<void, never, TunnelDialler> =>
+  redeemToken(bootstrap).pipe(
+    Effect.delay(redeemAgainAfter),
+    Effect.retry({ schedule: redeemSchedule, while: ({ reason }) => reason !== "Refused" }),
+    Effect.flatMap((identity) => state.inTurn.withPermit(keep(state, identity))),
+    Effect.catch(({ message }) => Effect.succeed(message)),
+    Effect.flatMap((problem) =>
+      problem === undefined
+        ? logInfo("this cluster has a certificate for its tunnel by its token", {})
+        : logWarning("token is not used, the present certificate stays", { problem })
+    )
   )
 
 /** Keeps a tunnel to the primary's cell. Never ends; its tunnels end with its scope. */
@@ -311,7 +336,7 @@ export const runOutpost = Effect.fnUntraced(function* (
   options: OutpostOptions
 ): Effect.fn.Return<never, never, TunnelDialler | Scope.Scope> {
   const log = new LogOnce()
-  const identity = yield* awaitIdentity(options, log)
+  const { identity, later } = yield* awaitIdentity(options, log)
   const elapsed = elapsedOf(yield* Clock.Clock)
   const first = { elapsed: elapsed(), now: yield* Clock.currentTimeMillis, share: yield* Random.next }
   const state: State = {
@@ -329,5 +354,6 @@ export const runOutpost = Effect.fnUntraced(function* (
     lastQuestion: 0
   }
   yield* countHolding("tunnels dialled", () => state.dialled.size)
+  if (later !== undefined) yield* Effect.forkScoped(redeemLater(state, later))
   return yield* Effect.forever(untilDone(step(state), "tunnels could not be looked after"))
 })

@@ -28,6 +28,7 @@ import {
   type TestCell,
   tunnelLife
 } from "../../support/tunnels.ts"
+import { untilTrue } from "../../support/until-true.ts"
 import { until } from "../../support/until.ts"
 
 let cell: TestCell
@@ -206,6 +207,18 @@ describe("an outpost behind a proxy", () => {
     )
     await cell.dial({ address: "cell.invalid:8443" })
     expect(targets).toEqual(["cell.invalid:8443"])
+  })
+
+  it("leaves no connection to one for SOCKS that says nothing when the dial is given up", async () => {
+    const sockets = new Array<Socket>()
+    const silent = createServer((socket) => void sockets.push(socket.on("error", () => undefined).resume()))
+    vi.stubEnv("HTTPS_PROXY", `socks5://${await listening(silent)}`)
+    const dialling = Effect.runFork(
+      Effect.scoped(dialler.dial({ address: "cell.invalid:8443", identity, serve: echo }))
+    )
+    const socket = await until("the proxy is dialled", () => sockets[0])
+    await Effect.runPromise(Fiber.interrupt(dialling))
+    await untilTrue("the connection is closed", () => socket.closed)
   })
 
   it("dials without one where NO_PROXY says so", async () => {

@@ -16,6 +16,7 @@ import { it } from "../../support/effect-it.ts"
 import { operatorNamespace as namespace } from "../../support/fleet.ts"
 import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 import { tunnelLife } from "../../support/tunnels.ts"
+import { turns } from "../../support/turns.ts"
 
 const name = clusterName("cluster-b")
 const secretName = credentialsSecretName(name, sha256Hex)
@@ -52,5 +53,15 @@ describe("the keys of a member", () => {
     expect(since).toHaveLength(1)
     expect(Result.getOrThrow(Result.flip(yield* renew))).toContain("admits the key of this tunnel no more")
     expect(keys()).toEqual(since)
+    // The same while the key is being written, before the cache has seen it.
+    const other = "2".repeat(64)
+    api.write(secrets, secretName, { data: admittedKeysData([present]) }, namespace)
+    yield* Effect.promise(() => turns(20))
+    api.before = ({ verb }) =>
+      Effect.sync(() => {
+        if (verb === "patch") api.write(secrets, secretName, { data: admittedKeysData([other]) }, namespace)
+      })
+    expect(Result.getOrThrow(Result.flip(yield* renew))).toContain("admits the key of this tunnel no more")
+    expect(keys()).toEqual([other])
   })
 })

@@ -359,17 +359,23 @@ describe("a member that dials out", () => {
     yield* pair.endOutpost
   })
 
-  it.effect("tries its other token until the primary is there, once its certificate has ended", function* () {
+  it.effect.each<readonly [string, number]>([
+    ["lasts", 0],
+    ["has ended", 25]
+  ])("tries its other token until the primary is there, while its certificate %s", function* ([, hours]) {
     const pair = yield* start
     yield* pair.startOutpost(pair.token(), pair.member)
     yield* live(pair)
     yield* pair.endOutpost
-    yield* TestClock.adjust(25 * hour)
+    const before = pair.data(pair.member, outpostSecret)["tls.key"]
+    yield* TestClock.adjust(hours * hour)
     pair.net.isReachable = false
     yield* pair.startOutpost(pair.token("c", day0 + 26 * hour), pair.member)
     yield* pass(40)
     pair.net.isReachable = true
+    yield* within(120, () => pair.data(pair.member, outpostSecret)["tls.key"] !== before)
     yield* live(pair)
+    expect(Object.keys(pair.data(pair.primary, secretName))).toEqual(["keys"])
   })
 
   it.effect("has another tunnel within 20 s when the path swallows everything", function* () {

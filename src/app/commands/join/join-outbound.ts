@@ -19,6 +19,7 @@ import {
 import { clusterName, credentialsSecretName } from "../../../domain/fleet/cluster-name.ts"
 import { readAdmittedKeys } from "../../../domain/outbound/admitted-keys.ts"
 import { type BootstrapToken, storedTokenData, tokenText } from "../../../domain/outbound/bootstrap-token.ts"
+import { outboundSettings } from "../../../domain/outbound/settings.ts"
 import { secrets } from "../../../domain/resources/core-kinds.ts"
 import { readResource } from "../../../domain/resources/resource-descriptor.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"
@@ -114,15 +115,19 @@ const newToken = (name: string): BootstrapToken => ({
 })
 
 /** The pin of the authority that signs for this primary's tunnels. */
-const pinOf = ({ api, namespace }: Primary): Effect.Effect<string, Unanswered> =>
-  readTunnelAuthority(api, namespace).pipe(
+const pinOf = ({ api, installation, namespace }: Primary): Effect.Effect<string, Unanswered> => {
+  // The authority stays when tunnels are switched off.
+  if (installation.kept.switches[outboundSettings.takesTunnels.variable] !== true)
+    return refused("The primary takes no tunnels: set operator.cell.enabled in its values, and upgrade the release.")
+  return readTunnelAuthority(api, namespace).pipe(
     Effect.map(({ pin }) => pin),
     Effect.catch((error) =>
       error.reason === "NotFound"
-        ? refused("The primary takes no tunnels: set operator.cell.enabled in its values, and upgrade the release.")
+        ? refused("The primary's operator has not made its authority for tunnels yet; look at its log.")
         : Effect.fail(failedDoing("reading the authority for tunnels", error))
     )
   )
+}
 
 /** The sentence if a token is not what the cluster needs. `secret`: of the member. */
 const tokenProblem = (

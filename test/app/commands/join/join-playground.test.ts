@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { parse, stringify } from "yaml"
 import type { EmbeddedCluster } from "../../../../lab/cluster/embedded-cluster.ts"
@@ -10,16 +10,20 @@ import type { Playground } from "../../../../lab/playground/local-cluster.ts"
 import { mergedKubeconfig } from "../../../../lab/playground/merged-kubeconfig.ts"
 import { startPlayground } from "../../../../lab/playground/playground.ts"
 import { topology } from "../../../../lab/playground/topology.ts"
+import { makeTunnelAuthority } from "../../../../src/adapters/x509/tunnel-certificates.ts"
+import { encodeBase64Text } from "../../../../src/domain/fleet/credentials/base64.ts"
 import { asObjects, asString, at } from "../../../../src/domain/json.ts"
 import { subnetOf } from "../../../address-plan.ts"
 import { ApiClient, type Credentials } from "../../../lab/cluster/api-client.ts"
 import { type BraidRun, runBraid } from "../../../support/run-braid.ts"
+import { tunnelLife } from "../../../support/tunnels.ts"
 
 /** However slow this machine is, ms. */
 const patience = 600_000
 const namespace = "mirrord"
 const configMap = "/api/v1/namespaces/mirrord/configmaps/mirrord-configmap"
-const secretOf = (cluster: string) => `/api/v1/namespaces/mirrord/secrets/mirrord-cluster-${cluster}`
+const secretsOf = "/api/v1/namespaces/mirrord/secrets"
+const secretOf = (cluster: string) => `${secretsOf}/mirrord-cluster-${cluster}`
 
 const clientOf = ({ caPem, kubeconfigPath, server }: EmbeddedCluster): ApiClient => {
   const user = at(asObjects(at(parse(readFileSync(kubeconfigPath, "utf8")), "users"))[0], "user")
@@ -257,6 +261,21 @@ describe("a cluster joins a fleet that runs", () => {
       )
       const member = await runBraid(["clusters", "--kubeconfig", kubeconfig, "--context", "cluster-b"])
       expect(member.output).toBe("The operator of this cluster has no fleet: it is no primary.\n")
+    },
+    patience
+  )
+
+  it(
+    "gets no token for a primary whose tunnels were switched off, although its authority stays",
+    async () => {
+      const { certificatePem, keyPem } = await makeTunnelAuthority(tunnelLife)
+      const texts = { "tls.crt": certificatePem, "tls.key": Redacted.value(keyPem) }
+      const data = Object.fromEntries(Object.entries(texts).map(([key, pem]) => [key, encodeBase64Text(pem)]))
+      const metadata = { name: "mirrord-outbound-authority", namespace }
+      expect((await primary.post(secretsOf, { apiVersion: "v1", kind: "Secret", metadata, data })).code).toBe(201)
+      const run = await braid("join", "cluster-c", "--outbound", "--cell", "cell.example.com:8443", "--apply")
+      expect([run.code, run.errors]).toEqual([1, expect.stringContaining("set operator.cell.enabled in its values")])
+      expect((await primary.get(secretOf("cluster-c"))).code).toBe(404)
     },
     patience
   )
