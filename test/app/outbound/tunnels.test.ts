@@ -84,23 +84,26 @@ class Pair {
   }
 
   /** Starts the member's side, with a token or with what it has kept. */
-  readonly startOutpost = Effect.fnUntraced({ self: this }, function* (token: string, api: MemoryKubeApi) {
-    const scope = yield* Scope.make()
-    const { pin } = yield* readTunnelAuthority(this.primary, namespace)
-    const bootstrap = { token: Redacted.make(token), address: "cell:8444", pin }
-    yield* runOutpost({
-      api,
-      namespace,
-      cell: "cell:8443",
-      bootstrap,
-      serve: (lane) => lane.end(`lane of ${api.cluster}`)
-    }).pipe(
-      Effect.provideService(TunnelDialler, this.net.dialler(`10.0.0.${api === this.member ? 1 : 2}`)),
-      Scope.provide(scope),
-      Effect.forkIn(scope)
-    )
-    this.endOutpost = Scope.close(scope, Exit.void)
-  })
+  readonly startOutpost = Effect.fnUntraced(
+    { self: this },
+    function* (token: string, api: MemoryKubeApi, pin?: string) {
+      const scope = yield* Scope.make()
+      const now = yield* readTunnelAuthority(this.primary, namespace)
+      const bootstrap = { token: Redacted.make(token), address: "cell:8444", pin: pin ?? now.pin }
+      yield* runOutpost({
+        api,
+        namespace,
+        cell: "cell:8443",
+        bootstrap,
+        serve: (lane) => lane.end(`lane of ${api.cluster}`)
+      }).pipe(
+        Effect.provideService(TunnelDialler, this.net.dialler(`10.0.0.${api === this.member ? 1 : 2}`)),
+        Scope.provide(scope),
+        Effect.forkIn(scope)
+      )
+      this.endOutpost = Scope.close(scope, Exit.void)
+    }
+  )
   endOutpost: Effect.Effect<void> = Effect.void
 
   /** Makes a token, as `braid join --outbound` does. `id`: its first letter. */
@@ -268,6 +271,25 @@ describe("a member that dials out", () => {
     expect([after.pin === pin, bundles.size]).toEqual([false, 2])
     expect([authoritiesPem, sequence]).toEqual([after.certificatePem, after.sequence])
     expect(new X509Certificate(certificatePem).checkIssued(new X509Certificate(after.certificatePem))).toBe(true)
+  })
+
+  it.effect("is waited for before the next authority signs, and a token from before stays good then", function* () {
+    const pair = yield* start
+    const first = pair.token()
+    yield* pair.startOutpost(first, pair.member)
+    yield* live(pair)
+    yield* pair.endOutpost
+    const { pin } = yield* readTunnelAuthority(pair.primary, namespace)
+    const signing = () => pair.data(pair.primary, tunnelAuthoritySecret)["tls.crt"]
+    const before = signing()
+    askForExchange(pair)
+    yield* pass(600, 60)
+    expect(signing()).toBe(before)
+    yield* pair.startOutpost(first, pair.member)
+    yield* within(240, () => signing() !== before)
+    yield* live(pair)
+    yield* pair.startOutpost(pair.token("c"), new MemoryKubeApi("other"), pin)
+    yield* live(pair, "lane of other")
   })
 
   it.effect("keeps its authorities when a restored primary sends older ones, which names the cure", function* () {
