@@ -19,10 +19,10 @@ import { begin, clusterWith, end, operate, OperatorProcess, start, wanted } from
 import { place, spec, SyncFleet } from "../app/queues/sync/sync-fleet.ts"
 import { ordersPod, split } from "../domain/queues/reviewed-pod.ts"
 import { pass } from "../support/connect-request.ts"
-import { virtualTime } from "../support/virtual-time.ts"
 import { operatorNamespace } from "../support/fleet.ts"
 import { MemoryKubeApi } from "../support/memory-kube-api.ts"
 import { recordingKubeApi } from "../support/recording-kube-api.ts"
+import { virtualTime } from "../support/virtual-time.ts"
 import type { ApiCall } from "./api-call.ts"
 
 /** Another writer is faster with each kind of object, once for each verb. */

@@ -12,10 +12,10 @@ import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
-import { virtualTime } from "../../support/virtual-time.ts"
 import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../support/memory-session.ts"
 import { type MemoryCluster, type MemoryWorld, openConnection, primaryIdentity } from "../../support/memory-world.ts"
 import { certificateOf } from "../../support/user-certificate.ts"
+import { virtualTime } from "../../support/virtual-time.ts"
 
 const parent = "mc-00000000000000ff"
 const caller = { user: "ann", groups: ["developers"], extra: {} }

@@ -49,8 +49,8 @@ let cell: Cell
 let api: KubeApi
 
 const startPrimary = async (): Promise<void> => {
-  const settings = { hosts: ["127.0.0.1"], port: 0, bootstrapPort: 0, certificateHours: 24 }
-  const fleet = { isConfigured: () => true, listen: () => () => {} }
+  const settings = { hosts: ["127.0.0.1"], port: 0, bootstrapPort: 0, bootstrapRanges: [], certificateHours: 24 }
+  const fleet = { isConfigured: () => true, configured: () => [name], listen: () => () => {} }
   cell = await run(
     startCell({ api: primary, namespace, settings, ...fleet }).pipe(
       Effect.provideService(TunnelListener, makeTunnelListener(readMemberCertificate, defaultBounds)),

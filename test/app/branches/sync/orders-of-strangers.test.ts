@@ -15,8 +15,8 @@ import { branchDatabases } from "../../../../src/domain/resources/branches/branc
 import { deployments, jobs, pods, secrets } from "../../../../src/domain/resources/core-kinds.ts"
 import { resolvedEnv } from "../../../real/engines/postgresql-server.ts"
 import { pass } from "../../../support/connect-request.ts"
-import { virtualTime } from "../../../support/virtual-time.ts"
 import { operatorNamespace } from "../../../support/fleet.ts"
+import { virtualTime } from "../../../support/virtual-time.ts"
 import { branchSpec, namespace } from "../branched.ts"
 import { begin, type Synced } from "./synced.ts"
 
