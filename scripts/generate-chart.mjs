@@ -10,7 +10,7 @@ import * as Schema from "effect/Schema"
 import { isMap, isScalar, parse, parseDocument, stringify } from "yaml"
 import { settingCards } from "../src/app/kernel/setting-values.ts"
 import { agentFields } from "../src/domain/agents/agent-fields.ts"
-import { formOf } from "../src/domain/catalogue/setting.ts"
+import { formOf, forms } from "../src/domain/catalogue/setting.ts"
 import { clusterFields, primaryFields } from "../src/domain/fleet/configuration-fields.ts"
 import { chartRights } from "./chart-rights.mjs"
 
@@ -242,6 +242,7 @@ const kindSchemas = {
   priority: wholeSchema(-2_147_483_648, 1_000_000_000, "^(0|-?[1-9][0-9]{0,9})$"),
   port: wholeSchema(0, 65_535, "^([1-9][0-9]{0,4})?$"),
   address: { type: "string", pattern: "^((\\[[0-9a-fA-F:.]+\\]|[^:[\\]]+):[0-9]{1,5})?$" },
+  cellAddress: { type: "string", pattern: `(${forms.cellAddress.pattern.source})|^$` },
   quantity: {
     type: ["number", "string"],
     minimum: 0,

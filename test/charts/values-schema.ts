@@ -21,6 +21,7 @@ const known: unknown = parse(readFileSync(join(chartFolder, "files/known-values.
 const kinds = [
   "address",
   "bound",
+  "cellAddress",
   "name",
   "namespace",
   "pull",
