@@ -10,7 +10,7 @@ const rest = 60_000
 
 export const branchesRest = branchRule({
   id: "L-B6",
-  sentence: "At rest nothing is written about a branch that nobody uses, until it expires.",
+  sentence: "At rest nothing is written about an unused branch, until it expires.",
   begin: (world, history) => {
     /** By UID: the last write, and when the sessions of the branch last changed. */
     const writes = new Map<string, { readonly what: string; readonly at: number }>()

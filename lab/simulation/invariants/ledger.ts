@@ -142,7 +142,7 @@ const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): Readonly
 
 export const ledger: Invariant = {
   id: "ledger",
-  sentence: "When everybody has left, nothing is left, or somebody owes it and says so.",
+  sentence: "When all clients have left, nothing is left, or an operator owes it and says so.",
   begin: (world) => {
     /** The watches of each living operator process in each cluster: `<process> <resource> <selection>`. */
     const watched = new Map<string, Set<string>>()

@@ -107,7 +107,7 @@ describe("a token for an AKS cluster", () => {
 
   it.each([
     ["another tenant", { tenantId: "contoso.com" }, {}, /AADSTS90002: .* not found\); correct tenantId/u],
-    ["another client", { clientId: "other" }, {}, /AADSTS700016: .*clientId is an application of this tenant/u],
+    ["another client", { clientId: "other" }, {}, /AADSTS700016: .*clientId is an application of the tenant/u],
     ["another issuer", {}, { iss: "https://x" }, /AADSTS700211: .*federated credential with the issuer/u],
     ["another service account", {}, { sub: "system:serviceaccount:a:b" }, /AADSTS700213: .* as subject/u],
     ["another audience", {}, { aud: ["sts.amazonaws.com"] }, /AADSTS700212: .*api:\/\/AzureADTokenExchange/u],

@@ -84,7 +84,7 @@ describe("the primary of a member", () => {
     const admit = makeAdmitPrimary({ api, namespace, mustTell: false })
     for (const uid of ["", " one", "a\nb", "x".repeat(65)]) {
       const failure = yield* admit(childOf(uid))
-      expect(failure).toMatchObject({ message: expect.stringMatching(/primary-uid .* found/) })
+      expect(failure).toMatchObject({ message: expect.stringMatching(/primary-uid is ".*must be the UID/su) })
       expect(failure?.message.length).toBeLessThan(500)
     }
     expect(holderOf(api)).toBeUndefined()
