@@ -32,7 +32,7 @@ const usual: ReadonlySet<string> = new Set(["", "ContainerCreating", "PodInitial
 const pulls: ReadonlySet<string> = new Set(["ErrImagePull", "ImagePullBackOff", "RegistryUnavailable"])
 
 /** Longest end of a tool's words that is read, in UTF-16 code units, and the most lines of it. */
-const maxWords = 2_000
+const maxText = 2_000
 const maxLines = 3
 /** A password may hold any sign, so all of a URL behind its scheme is taken for one. */
 const credentials = /:\/\/\S{1,2000}/gu
@@ -41,15 +41,15 @@ const credentials = /:\/\/\S{1,2000}/gu
 const reasonMark = "ERROR: "
 
 /** The last lines of a tool, or its reason with all behind that, without the rest of any URL in them. */
-const lastWords = (message: string): string => {
-  const lines = message.slice(-maxWords).split("\n")
+const failureText = (message: string): string => {
+  const lines = message.slice(-maxText).split("\n")
   const worded = lines.filter((line) => line.trim() !== "")
   const reasonAt = worded.findLastIndex((line) => line.startsWith(reasonMark))
   const told = worded.slice(reasonAt === -1 ? -maxLines : reasonAt)
   return quotation(told.join(" ").replaceAll(credentials, "://…"))
 }
 
-const withWords = (clause: string, words: string): string => (words === "" ? clause : `${clause}: ${words}`)
+const withText = (clause: string, words: string): string => (words === "" ? clause : `${clause}: ${words}`)
 
 const nameOf = (status: JsonObject): string => asString(status["name"]) ?? ""
 
@@ -64,9 +64,9 @@ const howEnded = (ended: JsonObject): string => {
 const endOf = (status: JsonObject, isOurs: boolean, mustStay: boolean): PodProblem | undefined => {
   const ended = at(status, "state", "terminated")
   if (!isObject(ended) || (asNumber(ended["exitCode"]) === 0 && !mustStay)) return undefined
-  const words = lastWords(asString(ended["message"]) ?? "")
+  const words = failureText(asString(ended["message"]) ?? "")
   const clause = `container ${quoted(nameOf(status))} ended (${howEnded(ended)})`
-  return { reason: withWords(clause, words), words, isOurs, kind: "End" }
+  return { reason: withText(clause, words), words, isOurs, kind: "End" }
 }
 
 /** Why a container does not start, by its status; `undefined` if it does, or that is not known. */
@@ -75,12 +75,12 @@ export const waitOf = (status: JsonObject, isOurs: boolean): PodProblem | undefi
   if (usual.has(waits)) return undefined
   const isCrash = waits === "CrashLoopBackOff"
   const last = at(status, "lastState", "terminated")
-  const message = lastWords(asString(at(status, "state", "waiting", "message")) ?? "")
+  const message = failureText(asString(at(status, "state", "waiting", "message")) ?? "")
   // The kubelet's words about a crash are how long it waits.
   const startKind = pulls.has(waits) ? "Pull" : "Start"
   const words = isCrash && isObject(last) ? `its last run ended (${howEnded(last)})` : message
   return {
-    reason: withWords(`container ${quoted(nameOf(status))} cannot start (${quotation(waits)})`, words),
+    reason: withText(`container ${quoted(nameOf(status))} cannot start (${quotation(waits)})`, words),
     words,
     isOurs,
     kind: isCrash ? "Crash" : startKind,

@@ -40,13 +40,13 @@ export interface FrameChannel {
   /** Starts delivery. Called once; messages that arrived earlier are delivered first. */
   readonly open: (handlers: FrameHandlers) => void
   /**
-   * The channel of the socket itself, if this channel is a guard around it. Messages that were judged bypass the guard.
+   * The channel of the socket itself, if this channel is a guard around it. Messages that are routed bypass the guard.
    */
   readonly direct?: FrameChannel
 }
 
-/** The way of a judged message. Valid until the next message is judged or delivered, or the read ends. */
-export interface Passage {
+/** The route of a message. Valid until the next message is routed or delivered, or the read ends. */
+export interface FrameRoute {
   /** The channel that gets the message: the channel of a socket itself, never a guard. */
   readonly to: FrameChannel
   /** Where the message's connection id stands, in bytes from its beginning, and how many bytes it has. */
@@ -74,11 +74,11 @@ export interface FrameHandlers {
   readonly ignored: (what: string) => void
   /**
    * Judges a whole message of `length` bytes by its head, the first `headLength` bytes (domain/protocol/bulk.ts). The
-   * reader of the message carries a passage out, in the order of all messages. `undefined` if the message is for
-   * {@link message}. Both are called in the order in which messages come. A passage may also be used for the messages
+   * reader of the message carries a route out, in the order of all messages. `undefined` if the message is for
+   * {@link message}. Both are called in the order in which messages come. A route may also be used for the messages
    * behind, until the end of the read, as long as each is as long and has the same bytes in front of its payload.
    */
-  readonly judge?: (head: Uint8Array, length: number) => Passage | undefined
+  readonly routeOf?: (head: Uint8Array, length: number) => FrameRoute | undefined
   /** The messages that pass, and so are not delivered, are added to it. */
   readonly tally?: Tally
   /**
@@ -86,12 +86,12 @@ export interface FrameHandlers {
    * the messages that went on to another channel, the first one if they went to several; never if none went on.
    */
   readonly timeRead?: () => (() => void) | undefined
-  /** The messages of one read are handled, and at least one of them was judged to pass. */
+  /** The messages of one read are handled, and at least one of them was routed. */
   readonly passed?: () => void
 }
 
-/** The message with the passage's id in place of its own. */
-export const withPassageId = (bytes: Uint8Array, { id, idAt, idLength }: Passage): Uint8Array => {
+/** The message with the route's id in place of its own. */
+export const withRouteId = (bytes: Uint8Array, { id, idAt, idLength }: FrameRoute): Uint8Array => {
   if (id === undefined) return bytes
   const changed = new Uint8Array(bytes.length - idLength + id.length)
   changed.set(bytes.subarray(0, idAt))
@@ -109,9 +109,9 @@ export const addTo = (tally: Tally | undefined, length: number): void => {
 
 /** Delivers a message that is a read of its own, as channels do that do not carry messages in place. */
 export const deliver = (handlers: FrameHandlers, bytes: Uint8Array): void => {
-  const passage = handlers.judge?.(bytes, bytes.length)
-  if (passage === undefined) return handlers.message(bytes)
+  const route = handlers.routeOf?.(bytes, bytes.length)
+  if (route === undefined) return handlers.message(bytes)
   addTo(handlers.tally, bytes.length)
-  passage.to.send(withPassageId(bytes, passage))
+  route.to.send(withRouteId(bytes, route))
   handlers.passed?.()
 }

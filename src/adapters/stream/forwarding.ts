@@ -14,9 +14,9 @@ import {
   addTo,
   type FrameChannel,
   type FrameHandlers,
-  type Passage,
+  type FrameRoute,
   type Tally,
-  withPassageId
+  withRouteId
 } from "../../ports/frame-channel.ts"
 import { MessageInPlace, noPieces } from "./message-in-place.ts"
 import type { Format, Outlet } from "./outlet.ts"
@@ -37,7 +37,7 @@ export class Passing {
   #tally: Tally | undefined
   /** The messages that pass as the last one did: nothing was delivered since. */
   readonly #row = new BulkRow()
-  #passage: Passage | undefined
+  #route: FrameRoute | undefined
   #outlet: Outlet | undefined
   /** Messages `#from` to `#until` of `#bytes`, headers and all, go to `#run`. */
   #run: Outlet | undefined
@@ -54,7 +54,7 @@ export class Passing {
     this.#outletOf = outletOf
   }
 
-  /** Sets the handlers that judge and get the messages; with `undefined` none is judged or delivered any more. */
+  /** Sets the handlers that route and get the messages; with `undefined` none is routed or delivered any more. */
   handle(handlers: FrameHandlers | undefined): void {
     this.#handlers = handlers
     this.#tally = handlers?.tally
@@ -64,7 +64,7 @@ export class Passing {
   /** The message is whole; its header begins at `start`. */
   whole(start: number): void {
     const { at, bytes, key, length } = this.message
-    if (this.#row.goesOn(bytes, at, length, key) || this.#judge()) this.#pass(start)
+    if (this.#row.goesOn(bytes, at, length, key) || this.#routeOf()) this.#pass(start)
   }
 
   /**
@@ -81,38 +81,38 @@ export class Passing {
   }
 
   /** Asks for the message's way. `false`: it does not pass where it lies, and is handed over. */
-  #judge(): boolean {
+  #routeOf(): boolean {
     const { message } = this
     const handlers = this.#handlers
     this.#row.end()
     if (handlers === undefined) return false
     const head = this.#headOf(message)
     // A message that needs more than one frame does not pass where it lies. Another id may be longer by 8 bytes.
-    const passage = message.length > maxFrame - 8 ? undefined : handlers.judge?.(head, message.length)
-    if (passage === undefined) {
+    const route = message.length > maxFrame - 8 ? undefined : handlers.routeOf?.(head, message.length)
+    if (route === undefined) {
       this.#deliver(handlers)
       return false
     }
     this.#hasPassed = true
-    const outlet = passage.to === this.#lastTo ? this.#lastOutlet : this.#find(passage.to)
+    const outlet = route.to === this.#lastTo ? this.#lastOutlet : this.#find(route.to)
     if (outlet === undefined) {
-      this.#send(passage)
+      this.#send(route)
       return false
     }
-    this.#passage = passage
+    this.#route = route
     this.#outlet = outlet
-    this.#row.begin(head, message.length, passage.idAt + passage.idLength)
+    this.#row.begin(head, message.length, route.idAt + route.idLength)
     return true
   }
 
   /** Passes the message as the row does. */
   #pass(start: number): void {
     const { message } = this
-    const passage = this.#passage
+    const route = this.#route
     const outlet = this.#outlet
-    if (passage === undefined || outlet === undefined) return
+    if (route === undefined || outlet === undefined) return
     addTo(this.#tally, message.length)
-    this.#renumber(message, passage)
+    this.#renumber(message, route)
     if (message.id !== undefined || outlet.format !== this.#format) {
       this.#flushRun()
       outlet.take(message)
@@ -188,7 +188,7 @@ export class Passing {
   }
 
   /** Writes an id of the same length where the old one is; another one is written by the outlet. */
-  #renumber(message: MessageInPlace, { id, idAt, idLength }: Passage): void {
+  #renumber(message: MessageInPlace, { id, idAt, idLength }: FrameRoute): void {
     message.id = undefined
     if (id === undefined) return
     if (id.length === idLength) {
@@ -208,10 +208,10 @@ export class Passing {
   }
 
   /** To a channel of another technique. */
-  #send(passage: Passage): void {
+  #send(route: FrameRoute): void {
     this.flush()
     addTo(this.#tally, this.message.length)
-    passage.to.send(withPassageId(this.#own(), passage))
+    route.to.send(withRouteId(this.#own(), route))
   }
 
   /** The message's bytes, unmasked, in a buffer that the receiver may keep. */

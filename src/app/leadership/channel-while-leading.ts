@@ -60,7 +60,7 @@ export const channelWhileLeading = (term: Term, channel: FrameChannel): FrameCha
       stop = term.listen(tell)
       channel.open({
         ...handlers,
-        judge: (head, length) => (mayPassAtOnce() ? handlers.judge?.(head, length) : undefined),
+        routeOf: (head, length) => (mayPassAtOnce() ? handlers.routeOf?.(head, length) : undefined),
         message: (bytes) => pass(() => handlers.message(bytes)),
         ignored: (what) => pass(() => handlers.ignored(what)),
         ended: (reason) => {

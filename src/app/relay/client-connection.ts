@@ -7,12 +7,12 @@ import { Clock, Deferred, Effect, FiberMap, Random, type Scope } from "effect"
 import type { EnvironmentAnswers } from "../../domain/branches/environment-answers.ts"
 import type { SessionPolicies } from "../../domain/policies/session-policies.ts"
 import type { MessageFilter } from "../../domain/protocol/message-filter.ts"
-import { Passages } from "../../domain/relay/learnt-routes.ts"
+import { LearntRoutes } from "../../domain/relay/learnt-routes.ts"
 import type { MemberName } from "../../domain/relay/member.ts"
 import { type ConnectionName, connectionName, releaseConnection } from "../../domain/relay/port-locks.ts"
 import { makeRouter, type RouterInput, type RouterOptions, type RouterState } from "../../domain/relay/router.ts"
 import { mayBeReplaced, newPulse, type Pulse } from "../../domain/sessions/client-pulse.ts"
-import type { FrameChannel, Passage } from "../../ports/frame-channel.ts"
+import type { FrameChannel, FrameRoute } from "../../ports/frame-channel.ts"
 import { CurrentRelayCounts, type RelayCounts } from "../kernel/relay-counts.ts"
 import { timeReads } from "./added-latency.ts"
 import type { SessionLocks } from "./session-locks.ts"
@@ -145,7 +145,10 @@ export interface ClientConnection {
   /** The client's pulse, from which its silence is judged. */
   pulse: Pulse
   /** The ways of bulk messages, by sender. */
-  readonly passages: { readonly client: Passages<Passage>; readonly members: Map<MemberName, Passages<Passage>> }
+  readonly routes: {
+    readonly client: LearntRoutes<FrameRoute>
+    readonly members: Map<MemberName, LearntRoutes<FrameRoute>>
+  }
   /** Whether an input is being fed to the router. */
   isFeeding: boolean
   /** Inputs that came while outputs were being performed, which they must not overtake. */
@@ -178,7 +181,7 @@ export const makeClientConnection = Effect.fnUntraced(function* (
     isClientFull: false,
     isClientStopped: false,
     pulse: newPulse(elapsed(clock)),
-    passages: { client: new Passages("client"), members: new Map() },
+    routes: { client: new LearntRoutes("client"), members: new Map() },
     isFeeding: false,
     waitingInputs: []
   }

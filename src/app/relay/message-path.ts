@@ -23,7 +23,7 @@ import {
   isReplaced,
   type RouterInputBody
 } from "./client-connection.ts"
-import { judgeClient, judgeMember, learnWay } from "./fast-path.ts"
+import { routeClient, routeMember, learnRoute } from "./fast-path.ts"
 
 /** Queued bytes towards a peer above which its senders are paused, and below which they go on. */
 const brakeAt = 4 * 1024 * 1024
@@ -87,7 +87,7 @@ export const feed = (connection: ClientConnection, input: RouterInputBody): void
       const decided = step(before, { ...current, now } as RouterInput)
       const [state, outputs] = decided
       connection.state = state
-      learnWay(connection, current, before, decided)
+      learnRoute(connection, current, before, decided)
       for (const output of outputs) perform(connection, output)
     }
   } finally {
@@ -263,7 +263,7 @@ export const openClient = (connection: ClientConnection): void => {
     connection.pulse = heardNoPing(connection.pulse, elapsed(connection.clock))
   }
   client.open({
-    ...judgeClient(connection, () => {
+    ...routeClient(connection, () => {
       alive()
       for (const [member, channel] of connection.channels) brakeFor(connection, member, channel)
     }),
@@ -287,7 +287,7 @@ export const attach = (connection: ClientConnection, member: MemberName, channel
   alive()
   feed(connection, { _tag: "MemberConnected", member })
   channel.open({
-    ...judgeMember(connection, member, () => {
+    ...routeMember(connection, member, () => {
       alive()
       brakeForClient(connection)
     }),
@@ -314,10 +314,10 @@ export const lose = (connection: ClientConnection, member: MemberName, channel: 
 
 /** Closes a member's channel and dials the member again. The router knows the end already, or learns it next. */
 export const detach = (connection: ClientConnection, member: MemberName): void => {
-  const { channels, options, passages } = connection
+  const { channels, options, routes } = connection
   channels.get(member)?.close()
   channels.delete(member)
-  passages.members.delete(member)
+  routes.members.delete(member)
   relieve(connection, member)
   if (member !== options.router.defaultMember) redial(connection, member)
 }

@@ -1,5 +1,5 @@
 /**
- * The fast way of bulk messages: remembers what `step` has decided about a message with certain tags and a certain
+ * The fast path of bulk messages: remembers what `step` has decided about a message with certain tags and a certain
  * connection id. As long as the router's state stays the very same, `step` would decide the same about every further
  * message with these tags and this id, whatever its payload. So the router's table decides about every message, and
  * most messages do not have to be read.
@@ -14,8 +14,8 @@ import type { MemberName } from "./member.ts"
 import type { RouterOutput, RouterState } from "./state.ts"
 import { type ClientAction, clientTable, type DaemonAction, daemonTable } from "./table.ts"
 
-/** The way of a message that was judged. Ids are as they stand on the wire. */
-export interface Way {
+/** The route of a message that `step` has decided. Ids are as they stand on the wire. */
+export interface Route {
   /** The receiver; `undefined` for the client. */
   readonly member: MemberName | undefined
   readonly idAt: number
@@ -40,14 +40,14 @@ const passesFromMember = (bytes: Uint8Array): boolean => {
   return key !== undefined && daemonActions.has(daemonTable[key].action)
 }
 
-/** A message whose way is known. */
+/** A message whose route is known. */
 interface Known<T> {
   /** Tags and id. */
   readonly prefix: Uint8Array
-  readonly way: T
+  readonly route: T
 }
 
-/** How many ways are remembered. Two ways in one place displace each other; a power of two. */
+/** How many routes are remembered. Two routes in one place displace each other; a power of two. */
 const places = 64
 
 const placeOf = (bytes: Uint8Array, length: number): number => {
@@ -61,12 +61,12 @@ const startsWith = (bytes: Uint8Array, prefix: Uint8Array): boolean => {
   return true
 }
 
-/** The ways of the messages of one sender. `T` is the user's own form of a way. */
-export class Passages<T> {
+/** The routes of the messages of one sender. `T` is the user's own form of a route. */
+export class LearntRoutes<T> {
   readonly #bulk: BulkHead
   readonly #passes: (bytes: Uint8Array) => boolean
   readonly #known: Array<Known<T> | undefined> = Array.from({ length: places })
-  /** The last way that was asked for: bulk comes in rows. */
+  /** The last route that was asked for: bulk comes in rows. */
   #last: Known<T> | undefined
   /** The state in which all of these were learnt. Another state forgets them, so that old states are not kept alive. */
   #state: RouterState | undefined
@@ -78,21 +78,21 @@ export class Passages<T> {
   }
 
   /**
-   * The way of a whole message of `length` bytes, of which `head` has the first `headLength`; `undefined` if `step`
+   * The route of a whole message of `length` bytes, of which `head` has the first `headLength`; `undefined` if `step`
    * must decide. The caller makes sure that `step` has nothing else to do now ({@link restsUntil}).
    */
-  judge(state: RouterState, head: Uint8Array, length: number): T | undefined {
+  routeOf(state: RouterState, head: Uint8Array, length: number): T | undefined {
     if (state !== this.#state || length === 0 || length > maxMessage) return undefined
     const last = this.#last
     if (last !== undefined && startsWith(head, last.prefix)) {
-      return this.#bulk.measure(head, 0, Math.min(head.length, length)) === length ? last.way : undefined
+      return this.#bulk.measure(head, 0, Math.min(head.length, length)) === length ? last.route : undefined
     }
     if (this.#bulk.measure(head, 0, Math.min(head.length, length)) !== length) return undefined
     const { prefix } = this.#bulk
     const known = this.#known[placeOf(head, prefix)]
     if (known?.prefix.length !== prefix || !startsWith(head, known.prefix)) return undefined
     this.#last = known
-    return known.way
+    return known.route
   }
 
   /**
@@ -103,7 +103,7 @@ export class Passages<T> {
     before: RouterState,
     bytes: Uint8Array,
     [after, outputs]: readonly [RouterState, ReadonlyArray<RouterOutput>],
-    wayOf: (way: Way) => T | undefined
+    toOwn: (route: Route) => T | undefined
   ): void {
     const [output] = outputs
     if (after !== before || output === undefined || outputs.length > 1) return
@@ -111,14 +111,14 @@ export class Passages<T> {
     if (this.#bulk.measure(bytes, 0, bytes.length) !== bytes.length || !this.#passes(bytes)) return
     const { idAt, idLength, prefix } = this.#bulk
     const member = output._tag === "ToMember" ? output.member : undefined
-    const way = wayOf({ member, idAt, idLength, id: output.bytes === bytes ? undefined : this.#idOf(output.bytes) })
-    if (way === undefined) return
+    const route = toOwn({ member, idAt, idLength, id: output.bytes === bytes ? undefined : this.#idOf(output.bytes) })
+    if (route === undefined) return
     if (before !== this.#state) {
       this.#state = before
       this.#known.fill(undefined)
       this.#last = undefined
     }
-    this.#known[placeOf(bytes, prefix)] = { prefix: bytes.slice(0, prefix), way }
+    this.#known[placeOf(bytes, prefix)] = { prefix: bytes.slice(0, prefix), route }
   }
 
   #idOf(bytes: Uint8Array): Uint8Array {

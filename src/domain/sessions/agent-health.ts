@@ -36,7 +36,7 @@ const endsConnections = "it ends its connections"
 const leavingAfter = 3
 
 /** The API server's word about the pod beside which an agent works. */
-export type PodSign =
+export type AgentPodState =
   /** It did not say. */
   | "Unknown"
   | "There"
@@ -118,10 +118,10 @@ export const endedConnection = (watch: AgentWatch, { close, isEarly, reason }: C
 }
 
 /** The watch after a look at the target's pod. */
-export const lookedAtPod = (watch: AgentWatch, sign: PodSign): AgentWatch => {
-  if (watch.lost !== undefined || sign === "Unknown") return watch
-  const leavingRounds = sign === "Leaving" ? (watch.leavingRounds ?? 0) : undefined
-  const isGone = sign === "Gone" || (leavingRounds !== undefined && leavingRounds >= leavingAfter)
+export const lookedAtPod = (watch: AgentWatch, state: AgentPodState): AgentWatch => {
+  if (watch.lost !== undefined || state === "Unknown") return watch
+  const leavingRounds = state === "Leaving" ? (watch.leavingRounds ?? 0) : undefined
+  const isGone = state === "Gone" || (leavingRounds !== undefined && leavingRounds >= leavingAfter)
   return { ...watch, leavingRounds, lost: isGone ? "its pod is gone" : undefined }
 }
 

@@ -7,16 +7,16 @@
 import type { Pod } from "../resources/core-kinds.ts"
 import { isBeingDeleted } from "../resources/object-meta.ts"
 import type { AgentPlacement } from "../targets/pod-choice.ts"
-import type { PodSign } from "./agent-health.ts"
+import type { AgentPodState } from "./agent-health.ts"
 
 /** Phases after which no container of a pod runs. A pod of phase Unknown counts as over: its node is lost. */
 const overPhases: ReadonlySet<string> = new Set(["Failed", "Succeeded", "Unknown"])
 
 /**
- * The sign for the agent that was started at a placement. `pod`: the object that now has the pod's name, if there is
- * any. An agent ends with its container: one that was started again needs another agent (agent.md §3.7).
+ * The state of the pod for the agent that was started at a placement. `pod`: the object that now has the pod's name, if
+ * there is any. An agent ends with its container: one that was started again needs another agent (agent.md §3.7).
  */
-export const podSign = ({ containerId, podUid }: AgentPlacement, pod: Pod | undefined): PodSign => {
+export const agentPodState = ({ containerId, podUid }: AgentPlacement, pod: Pod | undefined): AgentPodState => {
   if (pod === undefined || (podUid !== undefined && pod.metadata.uid !== podUid)) return "Gone"
   if (overPhases.has(pod.status?.phase ?? "")) return "Gone"
   const ids = (pod.status?.containerStatuses ?? []).flatMap(({ containerID }) => containerID ?? [])

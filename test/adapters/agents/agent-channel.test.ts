@@ -182,7 +182,7 @@ describe.each([
     const [from, to] = await Promise.all([dialled(), dialled()])
     const [passed, delivered]: [number[], Array<Uint8Array>] = [[], []]
     from.channel.open({
-      judge: (head, length) => {
+      routeOf: (head, length) => {
         if (daemonBulk.measure(head, 0, Math.min(head.length, length)) !== length) return undefined
         passed.push(length)
         return { to: to.channel, idAt: daemonBulk.idAt, idLength: daemonBulk.idLength, id: undefined }

@@ -5,7 +5,7 @@ import type { SocketChannel } from "../../../src/adapters/stream/socket-channel.
 import { WebSocketChannel } from "../../../src/adapters/websocket/websocket-channel.ts"
 import { daemonBulk } from "../../../src/domain/protocol/bulk.ts"
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
-import type { FrameChannel, Passage } from "../../../src/ports/frame-channel.ts"
+import type { FrameChannel, FrameRoute } from "../../../src/ports/frame-channel.ts"
 import { turns } from "../../support/turns.ts"
 import { decodeFrames, encodeFrame } from "../websocket/support/raw-peer.ts"
 import { FakeSocket } from "./support/fake-socket.ts"
@@ -154,7 +154,7 @@ const play = async (from: Kind, to: Kind, given: Story): Promise<void> => {
   const targets = [to.make(a), to.make(b), other.channel]
   const expected: ReadonlyArray<Array<Buffer>> = [[], [], []]
   let [delivered, passes, reads] = [0, 0, 0]
-  const judge = (head: Uint8Array, length: number): Passage | undefined => {
+  const routeOf = (head: Uint8Array, length: number): FrameRoute | undefined => {
     if (daemonBulk.measure(head, 0, Math.min(head.length, length)) !== length) return undefined
     const way = given.ways[((head[daemonBulk.prefix - 1] ?? 0) + length + delivered) % given.ways.length]
     const target = targets[way?.to ?? 0]
@@ -172,17 +172,17 @@ const play = async (from: Kind, to: Kind, given: Story): Promise<void> => {
   const wire = Buffer.concat(
     given.messages.map((message, index) => from.encode(daemonMessage.encode(message), keyOf(index)))
   )
-  // The messages that ought to come out: each is judged by itself and sent by its bytes.
+  // The messages that ought to come out: each is routed by itself and sent by its bytes.
   for (const message of given.messages) {
     const bytes = Buffer.from(daemonMessage.encode(message))
-    const passage = judge(bytes, bytes.length)
-    if (passage === undefined) {
+    const route = routeOf(bytes, bytes.length)
+    if (route === undefined) {
       delivered++
       expected[0]?.push(bytes)
     } else {
-      const { id, idAt, idLength } = passage
+      const { id, idAt, idLength } = route
       const parts = id === undefined ? [bytes] : [bytes.subarray(0, idAt), id, bytes.subarray(idAt + idLength)]
-      expected[targets.indexOf(passage.to)]?.push(Buffer.concat(parts))
+      expected[targets.indexOf(route.to)]?.push(Buffer.concat(parts))
     }
   }
   const due = passes
@@ -192,7 +192,7 @@ const play = async (from: Kind, to: Kind, given: Story): Promise<void> => {
   if (given.stalls) for (const target of [a, b]) target.stall()
   delivered = passes = 0
   channel.open({
-    judge,
+    routeOf,
     message: (bytes) => {
       delivered++
       targets[0]?.send(bytes)
@@ -215,7 +215,7 @@ const play = async (from: Kind, to: Kind, given: Story): Promise<void> => {
   for (const target of [a, b]) target.flow()
   await turns(3)
   expect(wrong).toEqual([])
-  // A message that goes on with a row is not judged.
+  // A message that goes on with a row is not routed.
   expect(passes).toBeLessThanOrEqual(due)
   expect(passes > 0).toBe(due > 0)
   expect(reads > 0).toBe(due > 0)
@@ -241,28 +241,28 @@ describe("messages that pass", () => {
     }
   )
 
-  it.each(kinds)("from $name are judged once for each row, and again in the next read", async ({ encode, make }) => {
+  it.each(kinds)("from $name are routed once for each row, and again in the next read", async ({ encode, make }) => {
     const socket = new FakeSocket()
     const channel = make(socket)
     const other = stranger()
     const target = new AgentChannel(new FakeSocket())
-    const judged: Array<number> = []
-    const judge = (head: Uint8Array, length: number): Passage => {
-      judged.push(head[3] ?? 0)
+    const routed: Array<number> = []
+    const routeOf = (head: Uint8Array, length: number): FrameRoute => {
+      routed.push(head[3] ?? 0)
       return { to: length === 10 ? target : other.channel, idAt: 2, idLength: 1, id: undefined }
     }
     const nothing = () => {}
-    channel.open({ judge, message: nothing, ended: nothing, drained: nothing, ignored: nothing })
+    channel.open({ routeOf, message: nothing, ended: nothing, drained: nothing, ignored: nothing })
     const read = (...lengths: ReadonlyArray<number>): void => {
       const all = lengths.map((length) => Uint8Array.of(2, 1, 7, length, ...new Uint8Array(length)))
       socket.push(Buffer.concat(all.map((message) => encode(message, Uint8Array.of(1, 2, 3, 4)))))
     }
     read(6, 6, 6, 5, 6)
     await turns(1)
-    expect(judged).toEqual([6, 5, 6])
+    expect(routed).toEqual([6, 5, 6])
     read(6)
     await turns(1)
-    expect(judged).toEqual([6, 5, 6, 6])
+    expect(routed).toEqual([6, 5, 6, 6])
     socket.destroy()
   })
 })

@@ -9,10 +9,10 @@ const key = new Uint8Array([1, 2, 3, 4])
 const ping = 9
 
 /**
- * A client whose reads are timed, and a link to which its messages go: judged by their head, or one by one. `times`:
+ * A client whose reads are timed, and a link to which its messages go: routed by their head, or one by one. `times`:
  * the numbers of the reads of which messages were taken.
  */
-const start = (way: "judged" | "delivered" = "delivered") => {
+const start = (way: "routed" | "delivered" = "delivered") => {
   const [clientSocket, linkSocket] = [new FakeSocket(), new FakeSocket()]
   const client = new WebSocketChannel(clientSocket, { isServer: true })
   const link = new WebSocketChannel(linkSocket, { isServer: false })
@@ -28,7 +28,7 @@ const start = (way: "judged" | "delivered" = "delivered") => {
       const read = ++reads
       return isTimed ? () => void times.push(read) : undefined
     },
-    ...(way === "judged" ? { judge: () => ({ to: link, idAt: 0, idLength: 0, id: undefined }) } : {})
+    ...(way === "routed" ? { routeOf: () => ({ to: link, idAt: 0, idLength: 0, id: undefined }) } : {})
   }
   client.open(handlers)
   link.open({ ...handlers, message: () => {}, timeRead: () => undefined })
@@ -48,7 +48,7 @@ const start = (way: "judged" | "delivered" = "delivered") => {
 const message = (length = 10) => ({ opcode: 2, payload: new Uint8Array(length).fill(1) })
 
 describe("a read that is timed", () => {
-  it.each(["judged", "delivered"] as const)("ends when the network has taken its messages (%s)", async (way) => {
+  it.each(["routed", "delivered"] as const)("ends when the network has taken its messages (%s)", async (way) => {
     const { linkSocket, read, times } = start(way)
     await read(message(), message())
     expect(times).toEqual([1])

@@ -14,13 +14,13 @@ const echo = async (isServer: boolean, way: Way) => {
   const [left, right] = await socketPair()
   const channel = new WebSocketChannel(left, { isServer })
   const heard = { texts: 0, ends: [] as Array<string> }
-  const passage = { to: channel, idAt: 0, idLength: 0, id: undefined }
+  const route = { to: channel, idAt: 0, idLength: 0, id: undefined }
   channel.open({
     message: (bytes) => channel.send(bytes),
     ignored: () => heard.texts++,
     drained: () => {},
     ended: (reason) => heard.ends.push(reason),
-    ...(way === "in place" ? { judge: () => passage } : {})
+    ...(way === "in place" ? { routeOf: () => route } : {})
   })
   closers.push(() => {
     left.destroy()

@@ -208,7 +208,7 @@ describe("a message that is larger than the client's library takes in one frame"
     const other = new WebSocketChannel(new FakeSocket(), { isServer: true })
     const heard: Array<number> = []
     channel.open({
-      judge: () => ({ to: other, idAt: 2, idLength: 1, id: undefined }),
+      routeOf: () => ({ to: other, idAt: 2, idLength: 1, id: undefined }),
       message: (bytes) => void heard.push(bytes.length),
       ended: () => {},
       drained: () => {},

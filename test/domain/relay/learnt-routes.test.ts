@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest"
 import { clientBulk, daemonBulk } from "../../../src/domain/protocol/bulk.ts"
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
-import { Passages, type Way } from "../../../src/domain/relay/learnt-routes.ts"
+import { LearntRoutes, type Route } from "../../../src/domain/relay/learnt-routes.ts"
 import { step } from "../../../src/domain/relay/router.ts"
 import { a, Scenario } from "./scenario.ts"
-import { compareFastWay } from "./support/fast-way.ts"
+import { compareFastPath } from "./support/fast-path.ts"
 
 const write = (id: bigint, text: string): Uint8Array =>
   clientMessage.encode({
@@ -15,18 +15,18 @@ const write = (id: bigint, text: string): Uint8Array =>
   })
 
 /** Lets the router decide about a message, and learns from it. */
-const learnt = (passages: Passages<Way>, s: Scenario, bytes: Uint8Array): void => {
+const learnt = (routes: LearntRoutes<Route>, s: Scenario, bytes: Uint8Array): void => {
   const before = s.state
   const decided = step(before, { _tag: "FromClient", bytes, now: s.now })
-  passages.learn(before, bytes, decided, (way) => way)
+  routes.learn(before, bytes, decided, (route) => route)
 }
 
-describe("the fast way of bulk", () => {
+describe("the fast route of bulk", () => {
   it("is what step would decide, whatever comes: 200,000 messages", () => {
     let [messages, passed, repeated] = [0, 0, 0]
     fc.assert(
       fc.property(fc.integer(), (seed) => {
-        const compared = compareFastWay(String(seed), 2_000)
+        const compared = compareFastPath(String(seed), 2_000)
         messages += compared.messages
         passed += compared.passed
         repeated += compared.repeated
@@ -34,56 +34,56 @@ describe("the fast way of bulk", () => {
       { numRuns: 100 }
     )
     expect(messages).toBeGreaterThanOrEqual(200_000)
-    // Without passages the comparison would say nothing.
+    // Without routes the comparison would say nothing.
     expect(passed / messages).toBeGreaterThan(0.15)
     expect(repeated / messages).toBeGreaterThan(0.02)
   })
 
   it("is known after the first message of a connection, until the router's state changes", () => {
     const s = Scenario.connected()
-    const passages = new Passages<Way>("client")
-    const judge = (bytes: Uint8Array) => passages.judge(s.state, bytes, bytes.length)
-    expect(judge(write(7n, "first"))).toBeUndefined()
-    learnt(passages, s, write(7n, "first"))
-    expect(judge(write(7n, "second, which is longer"))).toEqual({ member: a, idAt: 2, idLength: 1, id: undefined })
-    expect(judge(write(8n, "of another connection"))).toBeUndefined()
+    const routes = new LearntRoutes<Route>("client")
+    const routeOf = (bytes: Uint8Array) => routes.routeOf(s.state, bytes, bytes.length)
+    expect(routeOf(write(7n, "first"))).toBeUndefined()
+    learnt(routes, s, write(7n, "first"))
+    expect(routeOf(write(7n, "second, which is longer"))).toEqual({ member: a, idAt: 2, idLength: 1, id: undefined })
+    expect(routeOf(write(8n, "of another connection"))).toBeUndefined()
     s.client({ _tag: "Ping" })
-    expect(judge(write(7n, "third"))).toBeUndefined()
+    expect(routeOf(write(7n, "third"))).toBeUndefined()
   })
 
   it("is forgotten with the state in which it was learnt", () => {
     const s = Scenario.connected()
-    const passages = new Passages<Way>("client")
+    const routes = new LearntRoutes<Route>("client")
     const before = s.state
-    learnt(passages, s, write(7n, "in one state"))
+    learnt(routes, s, write(7n, "in one state"))
     s.client({ _tag: "Ping" })
-    learnt(passages, s, write(8n, "in another"))
+    learnt(routes, s, write(8n, "in another"))
     const bytes = write(7n, "in the first state again")
-    expect(passages.judge(before, bytes, bytes.length)).toBeUndefined()
+    expect(routes.routeOf(before, bytes, bytes.length)).toBeUndefined()
   })
 
   it("is not learnt from a decision that does more than pass the message on", () => {
     const s = Scenario.connected()
-    const passages = new Passages<Way>("client")
+    const routes = new LearntRoutes<Route>("client")
     const close = clientMessage.encode({ _tag: "TcpOutgoing", value: { _tag: "Close", value: { connectionId: 7n } } })
     const stray = clientMessage.encode({
       _tag: "TcpSteal",
       value: { _tag: "Data", value: { connectionId: 7n, bytes: new Uint8Array(3) } }
     })
     for (const bytes of [close, stray, clientMessage.encode({ _tag: "Ping" })]) {
-      learnt(passages, s, bytes)
-      expect(passages.judge(s.state, bytes, bytes.length)).toBeUndefined()
+      learnt(routes, s, bytes)
+      expect(routes.routeOf(s.state, bytes, bytes.length)).toBeUndefined()
     }
   })
 
   it("is refused to what is not exactly one whole message", () => {
     const s = Scenario.connected()
-    const passages = new Passages<Way>("client")
-    learnt(passages, s, write(7n, "first"))
+    const routes = new LearntRoutes<Route>("client")
+    learnt(routes, s, write(7n, "first"))
     const bytes = write(7n, "whole")
-    expect(passages.judge(s.state, bytes, bytes.length)).toBeDefined()
-    expect(passages.judge(s.state, bytes, bytes.length - 1)).toBeUndefined()
-    expect(passages.judge(s.state, bytes, bytes.length + 1)).toBeUndefined()
+    expect(routes.routeOf(s.state, bytes, bytes.length)).toBeDefined()
+    expect(routes.routeOf(s.state, bytes, bytes.length - 1)).toBeUndefined()
+    expect(routes.routeOf(s.state, bytes, bytes.length + 1)).toBeUndefined()
   })
 })
 

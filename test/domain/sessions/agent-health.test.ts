@@ -8,7 +8,7 @@ import {
   lookedAtPod,
   newWatch,
   nextRound,
-  type PodSign,
+  type AgentPodState,
   roundEvery
 } from "../../../src/domain/sessions/agent-health.ts"
 
@@ -19,7 +19,7 @@ const steps: Readonly<Record<string, (watch: AgentWatch) => AgentWatch>> = {
   ...Object.fromEntries(
     Object.entries({ "?": "Unknown", ".": "There", l: "Leaving", g: "Gone" } as const).map(([key, sign]) => [
       key,
-      (watch: AgentWatch) => lookedAtPod(watch, sign satisfies PodSign)
+      (watch: AgentWatch) => lookedAtPod(watch, sign satisfies AgentPodState)
     ])
   )
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import type { Pod } from "../../../src/domain/resources/core-kinds.ts"
-import { podSign } from "../../../src/domain/sessions/agent-pod-state.ts"
+import { agentPodState } from "../../../src/domain/sessions/agent-pod-state.ts"
 import type { AgentPlacement } from "../../../src/domain/targets/pod-choice.ts"
 
 const placement: AgentPlacement = {
@@ -50,5 +50,5 @@ describe("the pod beside which an agent works", () => {
     ["is gone when it has ended", pod({}, { phase: "Failed" }), "Gone"],
     ["is gone when nobody knows about it", pod({}, { phase: "Unknown" }), "Gone"],
     ["leaves while it is being deleted", pod({ deletionTimestamp: "2026-01-01T00:00:00Z" }), "Leaving"]
-  ])("%s", (_what, found, expected) => expect(podSign(placement, found)).toBe(expected))
+  ])("%s", (_what, found, expected) => expect(agentPodState(placement, found)).toBe(expected))
 })

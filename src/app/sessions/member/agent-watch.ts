@@ -21,7 +21,7 @@ import {
   lookedAtPod,
   newWatch,
   nextRound,
-  type PodSign,
+  type AgentPodState,
   roundEvery
 } from "../../../domain/sessions/agent-health.ts"
 import { type AgentHandle, type Agents, AgentUnreachable } from "../../../ports/agents.ts"
@@ -43,7 +43,7 @@ export interface AgentHold {
   /** Gives the watch the agent's words on another connection as a part of the agent failed. */
   readonly failed: (why: string) => void
   /** Gives the watch the API server's report on the pod that the agent works on. */
-  readonly lookedAtPod: (sign: PodSign) => void
+  readonly lookedAtPod: (pod: AgentPodState) => void
   /**
    * Joins the watch, and completes with the agent's first word on this connection: a hung agent takes connections too,
    * and no session may be called ready for it. Run once, and before `follow`. Fails when the connection ends, when the
@@ -254,8 +254,8 @@ const makeHold = (state: WatchesState, agent: AgentHandle, channel: FrameChannel
       const end = { close: why, reason: why, isEarly: false }
       if (watched !== undefined) update(state, watched, endedConnection(watched.watch, end))
     },
-    lookedAtPod: (sign) => {
-      if (hold.watched !== undefined) update(state, hold.watched, lookedAtPod(hold.watched.watch, sign))
+    lookedAtPod: (pod) => {
+      if (hold.watched !== undefined) update(state, hold.watched, lookedAtPod(hold.watched.watch, pod))
     },
     greet: greeting(state, hold),
     follow: (news) => {

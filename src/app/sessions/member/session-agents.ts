@@ -13,8 +13,8 @@ import type { OwnerReference } from "../../../domain/resources/object-meta.ts"
 import { apiVersionOf, readResource } from "../../../domain/resources/resource-descriptor.ts"
 import type { SessionFailure } from "../../../domain/resources/session-failure.ts"
 import { type AgentEnd, afterEnd, startingPlacements } from "../../../domain/sessions/agent-end.ts"
-import { type PodSign, silent } from "../../../domain/sessions/agent-health.ts"
-import { podSign } from "../../../domain/sessions/agent-pod-state.ts"
+import { type AgentPodState, silent } from "../../../domain/sessions/agent-health.ts"
+import { agentPodState } from "../../../domain/sessions/agent-pod-state.ts"
 import { refreshEvery } from "../../../domain/sessions/child-plan.ts"
 import { traceparentAnnotation } from "../../../domain/sessions/names.ts"
 import { fromKubeTarget } from "../../../domain/targets/kube-target.ts"
@@ -315,14 +315,17 @@ export const startAgents = (state: ClusterSessionState, turn: ChildTurn, placeme
       })
 
 /** Asks the API server about the pod of an agent. */
-const lookAtPod = ({ options: { api } }: ClusterSessionState, placement: AgentPlacement): Effect.Effect<PodSign> =>
+const lookAtPod = (
+  { options: { api } }: ClusterSessionState,
+  placement: AgentPlacement
+): Effect.Effect<AgentPodState> =>
   api.get(pods, placement.podName, placement.podNamespace).pipe(
-    Effect.map((object): PodSign => {
+    Effect.map((object): AgentPodState => {
       const pod = readResource(pods, object)
-      return Result.isSuccess(pod) ? podSign(placement, pod.success) : "Unknown"
+      return Result.isSuccess(pod) ? agentPodState(placement, pod.success) : "Unknown"
     }),
     Effect.catch((error) =>
-      Effect.succeed<PodSign>(error.reason === "NotFound" ? podSign(placement, undefined) : "Unknown")
+      Effect.succeed<AgentPodState>(error.reason === "NotFound" ? agentPodState(placement, undefined) : "Unknown")
     )
   )
 

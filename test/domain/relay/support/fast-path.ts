@@ -1,6 +1,6 @@
 /**
  * Plays random messages, many of them bulk and some of them broken, to two routers: `step` decides everything for the
- * first, and the second judges messages by their head wherever that is possible (learnt-routes.ts). Both must do the
+ * first, and the second routes messages by their head wherever that is possible (learnt-routes.ts). Both must do the
  * same, byte for byte.
  */
 
@@ -9,7 +9,7 @@ import { BulkRow } from "../../../../src/domain/protocol/bulk-row.ts"
 import { headLength } from "../../../../src/domain/protocol/bulk.ts"
 import { type ClientMessage, clientMessage } from "../../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../../src/domain/protocol/daemon-message.ts"
-import { Passages, type Way } from "../../../../src/domain/relay/learnt-routes.ts"
+import { LearntRoutes, type Route } from "../../../../src/domain/relay/learnt-routes.ts"
 import { type MemberName, memberName } from "../../../../src/domain/relay/member.ts"
 import {
   makeRouter,
@@ -157,20 +157,20 @@ const start: ReadonlyArray<Event> = [
 
 type Sent = Extract<RouterInput, { readonly _tag: "FromClient" | "FromMember" }>
 
-/** A router whose bulk messages are judged by their head, and within a row of one sender are not even judged. */
+/** A router whose bulk messages are routed by their head, and within a row of one sender not even asked about. */
 class FastRouter {
   state: RouterState
   /** How many messages were not given to `step`. */
   passed = 0
-  /** How many of these were not judged, because they went on with a row. */
+  /** How many of these were not asked about, because they went on with a row. */
   repeated = 0
-  readonly #client = new Passages<Way>("client")
-  readonly #members = new Map<MemberName, Passages<Way>>()
+  readonly #client = new LearntRoutes<Route>("client")
+  readonly #members = new Map<MemberName, LearntRoutes<Route>>()
   readonly #head = new Uint8Array(headLength)
   readonly #row = new BulkRow()
   #rowFrom: MemberName | undefined
   #rowAt = 0
-  #rowWay: Way | undefined
+  #rowWay: Route | undefined
 
   constructor(state: RouterState) {
     this.state = state
@@ -180,18 +180,18 @@ class FastRouter {
     const before = this.state
     if (input._tag !== "FromClient" && input._tag !== "FromMember") return this.#step(input)
     const { bytes } = input
-    const way = this.#repeat(input) ?? this.#judge(input, before)
-    if (way !== undefined) {
+    const route = this.#repeat(input) ?? this.#routeOf(input, before)
+    if (route !== undefined) {
       this.passed++
-      return [outputOf(way, bytes)]
+      return [outputOf(route, bytes)]
     }
     const outputs = this.#step(input)
     this.#knownOf(input).learn(before, bytes, [this.state, outputs], (learnt) => learnt)
     return outputs
   }
 
-  /** The way of the row, which belongs to one read: to one sender and one moment. */
-  #repeat(input: Sent): Way | undefined {
+  /** The route of the row, which belongs to one read: to one sender and one moment. */
+  #repeat(input: Sent): Route | undefined {
     const { bytes, now } = input
     if (now !== this.#rowAt || senderOf(input) !== this.#rowFrom) return undefined
     if (!this.#row.goesOn(bytes, 0, bytes.length, 0)) return undefined
@@ -199,27 +199,27 @@ class FastRouter {
     return this.#rowWay
   }
 
-  #judge(input: Sent, before: RouterState): Way | undefined {
+  #routeOf(input: Sent, before: RouterState): Route | undefined {
     const { bytes, now } = input
     this.#row.end()
     // The rest of the head is what an earlier message has left there.
     this.#head.set(bytes.subarray(0, headLength))
     if (now >= restsUntil(before)) return undefined
-    const way = this.#knownOf(input).judge(before, this.#head, bytes.length)
-    if (way === undefined) return undefined
-    this.#row.begin(this.#head, bytes.length, way.idAt + way.idLength)
+    const route = this.#knownOf(input).routeOf(before, this.#head, bytes.length)
+    if (route === undefined) return undefined
+    this.#row.begin(this.#head, bytes.length, route.idAt + route.idLength)
     this.#rowFrom = senderOf(input)
     this.#rowAt = now
-    this.#rowWay = way
-    return way
+    this.#rowWay = route
+    return route
   }
 
-  #knownOf(input: Sent): Passages<Way> {
+  #knownOf(input: Sent): LearntRoutes<Route> {
     return input._tag === "FromClient" ? this.#client : this.#of(input.member)
   }
 
-  #of(member: MemberName): Passages<Way> {
-    const known = this.#members.get(member) ?? new Passages<Way>("member")
+  #of(member: MemberName): LearntRoutes<Route> {
+    const known = this.#members.get(member) ?? new LearntRoutes<Route>("member")
     this.#members.set(member, known)
     return known
   }
@@ -235,7 +235,7 @@ class FastRouter {
 /** Undefined: the client. */
 const senderOf = (input: Sent): MemberName | undefined => (input._tag === "FromClient" ? undefined : input.member)
 
-const outputOf = ({ id, idAt, idLength, member }: Way, bytes: Uint8Array): RouterOutput => {
+const outputOf = ({ id, idAt, idLength, member }: Route, bytes: Uint8Array): RouterOutput => {
   const passed =
     id === undefined ? bytes : Uint8Array.of(...bytes.subarray(0, idAt), ...id, ...bytes.subarray(idAt + idLength))
   return member === undefined ? { _tag: "ToClient", bytes: passed } : { _tag: "ToMember", member, bytes: passed }
@@ -250,7 +250,7 @@ const pictured = (outputs: ReadonlyArray<RouterOutput>): string =>
 
 export interface Comparison {
   readonly messages: number
-  /** How many of the messages were judged to pass. */
+  /** How many of the messages were routed. */
   readonly passed: number
   /** How many of these went on with a row. */
   readonly repeated: number
@@ -289,7 +289,7 @@ const compareSession = (random: RandomStream, messages: number, seed: string): C
  * Plays at least so many messages, in as many sessions as they need: a broken message ends its session. Throws at the
  * first message about which the two routers differ.
  */
-export const compareFastWay = (seed: string, messages: number): Comparison => {
+export const compareFastPath = (seed: string, messages: number): Comparison => {
   const random = new RandomStream(seed)
   let [played, passed, repeated] = [0, 0, 0]
   while (played < messages) {
