@@ -7,9 +7,9 @@ import type { TimedEvent } from "../../lab/simulation/world/world-event.ts"
 import { defaultPlan, World } from "../../lab/simulation/world/world.ts"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { clusterName } from "../../src/domain/fleet/cluster-name.ts"
-import { rendezvousOwner } from "../../src/domain/fleet/sharding/rendezvous.ts"
-import { movesAtOnce } from "../../src/domain/fleet/sharding/shard-plan.ts"
 import { leases } from "../../src/domain/resources/core-kinds.ts"
+import { rendezvousOwner } from "../../src/domain/sharding/rendezvous.ts"
+import { movesAtOnce } from "../../src/domain/sharding/shard-plan.ts"
 import seeds from "../seeds.json" with { type: "json" }
 import { testRandomStories } from "./random-stories.ts"
 

@@ -2,7 +2,7 @@
 
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
-import { clusterLeaseName } from "../../../src/domain/fleet/sharding/shard-leases.ts"
+import { clusterLeaseName } from "../../../src/domain/fleet/sharding/cluster-leases.ts"
 import { podNameOf } from "../../../src/domain/leadership/identity.ts"
 import { leases } from "../../../src/domain/resources/core-kinds.ts"
 import { type OperatorReplica, operatorNamespace } from "../world/operator-replica.ts"

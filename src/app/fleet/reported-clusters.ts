@@ -8,9 +8,9 @@
 import type { Clock } from "effect"
 import type { ClusterName, Sha256Hex } from "../../domain/fleet/cluster-name.ts"
 import { type ClusterState, isWell } from "../../domain/fleet/health.ts"
+import { ownerlessGrace } from "../../domain/fleet/sharding/cluster-leases.ts"
 import { type ClusterReport, readReport } from "../../domain/fleet/sharding/cluster-report.ts"
 import { clusterEntry, isReport, reportName } from "../../domain/fleet/sharding/report-names.ts"
-import { ownerlessGrace } from "../../domain/fleet/sharding/shard-leases.ts"
 import { asObject } from "../../domain/json.ts"
 import { isKubeObject, type KubeObject } from "../../ports/kube-api.ts"
 

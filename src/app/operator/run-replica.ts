@@ -3,7 +3,7 @@
  * the operator in operator.ts.
  */
 
-import { Clock, Effect, Queue, type Scope } from "effect"
+import { Clock, Effect, type Scope } from "effect"
 import type { OperatorPod } from "../../domain/leadership/identity.ts"
 import type { LeaseTimes } from "../../domain/leadership/lease-times.ts"
 import { Agents } from "../../ports/agents.ts"
@@ -12,10 +12,8 @@ import type { KubeApi } from "../../ports/kube-api.ts"
 import { type ConnectOutbound, OutboundConnector } from "../../ports/outbound-connector.ts"
 import type { Facade } from "../api/facade-gate.ts"
 import type { ClusterOwners } from "../fleet/reported-clusters.ts"
-import { watchLeases } from "../fleet/sharding/seen-leases.ts"
-import { runShard } from "../fleet/sharding/shard.ts"
+import { clusterOwners, runShard } from "../fleet/sharding/shard.ts"
 import { CurrentSettings } from "../kernel/setting-values.ts"
-import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { steadyClock } from "../kernel/steady-clock.ts"
 import type { Term } from "../kernel/term.ts"
 import type { ElectedFacade } from "../leadership/elected-facade.ts"
@@ -29,6 +27,8 @@ import {
   facadeWhileLeading,
   outboundWhileLeading
 } from "../leadership/while-leading.ts"
+import { watchLeases } from "../sharding/seen-leases.ts"
+import { bePresent, type Sharer } from "../sharding/share.ts"
 import { makeOperator, type OperatorOptions } from "./operator.ts"
 import { untilStarted } from "./starting.ts"
 
@@ -105,25 +105,32 @@ const runForTerm = (
   )
 }
 
+/** Takes part among the replicas that share what one of them is not enough for. */
+const startSharing = Effect.fnUntraced(function* (
+  { connector, operator: { namespace }, weight }: ReplicaOptions,
+  { pod }: Candidacy
+): Effect.fn.Return<Sharer, never, Scope.Scope> {
+  const at = { api: connector.own.api, namespace, pod }
+  return { ...at, seen: yield* watchLeases(at), presentSince: yield* bePresent(at, weight) }
+})
+
 /** Shares the clusters of the fleet with the other replicas, and gives whose they are. */
 const shareClusters = Effect.fnUntraced(function* (
-  { connector, operator: { namespace, configuration }, weight }: ReplicaOptions,
-  { pod }: Candidacy
+  options: ReplicaOptions,
+  candidacy: Candidacy
 ): Effect.fn.Return<ClusterOwners | undefined, never, Scope.Scope> {
   const { sharding } = yield* CurrentSettings
-  if (!sharding || configuration === undefined) return undefined
-  const news = yield* Queue.sliding<void>(1)
-  const at = { api: connector.own.api, namespace, sha256Hex }
-  const seen = yield* watchLeases(at, () => void Queue.offerUnsafe(news, undefined))
-  const shard = runShard({ namespace, pod, weight, configuration, seen, news })
+  const { connector, operator } = options
+  if (!sharding || operator.configuration === undefined) return undefined
   // As for sessions: no change of the host's clock may lose a cluster.
   const steady = steadyClock(yield* Clock.Clock)
-  yield* shard.pipe(
+  const sharer = yield* Effect.provideService(startSharing(options, candidacy), Clock.Clock, steady)
+  yield* runShard(sharer, operator.configuration).pipe(
     Effect.provideService(ClusterConnector, connector),
     Effect.provideService(Clock.Clock, steady),
     Effect.forkScoped
   )
-  return seen
+  return clusterOwners(sharer.seen)
 })
 
 /** Runs an operator whenever this replica is the leader. */

@@ -4,9 +4,9 @@ import { describe, expect } from "vitest"
 import { ReportedClusters } from "../../../src/app/fleet/reported-clusters.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
+import { ownerlessGrace } from "../../../src/domain/fleet/sharding/cluster-leases.ts"
 import { type ClusterReport, reportText } from "../../../src/domain/fleet/sharding/cluster-report.ts"
 import { clusterEntry, reportName } from "../../../src/domain/fleet/sharding/report-names.ts"
-import { ownerlessGrace } from "../../../src/domain/fleet/sharding/shard-leases.ts"
 import { it } from "../../support/effect-it.ts"
 
 const a = clusterName("a")

@@ -1,18 +1,20 @@
-import { Effect, Exit, Queue, Scope } from "effect"
+import { Effect, Exit, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import type { ConfigurationSource } from "../../../../src/app/fleet/configuration-source.ts"
-import { watchLeases } from "../../../../src/app/fleet/sharding/seen-leases.ts"
 import { runShard } from "../../../../src/app/fleet/sharding/shard.ts"
 import { sha256Hex } from "../../../../src/app/kernel/sha256-hex.ts"
+import { watchLeases } from "../../../../src/app/sharding/seen-leases.ts"
+import { bePresent } from "../../../../src/app/sharding/share.ts"
 import { clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../../../src/domain/fleet/configuration.ts"
-import { rendezvousOwner } from "../../../../src/domain/fleet/sharding/rendezvous.ts"
+import { clusterLeaseName } from "../../../../src/domain/fleet/sharding/cluster-leases.ts"
 import { reportName } from "../../../../src/domain/fleet/sharding/report-names.ts"
-import { clusterLeaseName, replicaLeaseName } from "../../../../src/domain/fleet/sharding/shard-leases.ts"
 import { at } from "../../../../src/domain/json.ts"
 import { podNameOf } from "../../../../src/domain/leadership/identity.ts"
 import { configMaps, leases } from "../../../../src/domain/resources/core-kinds.ts"
+import { rendezvousOwner } from "../../../../src/domain/sharding/rendezvous.ts"
+import { replicaLeaseName } from "../../../../src/domain/sharding/shard-leases.ts"
 import { ClusterConnector } from "../../../../src/ports/cluster-connector.ts"
 import { it } from "../../../support/effect-it.ts"
 import { configurationOf, giveCredentials, operatorNamespace as namespace } from "../../../support/fleet.ts"
@@ -41,16 +43,9 @@ const start = Effect.gen(function* () {
   const connected = new Map<string, Set<string>>()
   const replica = (name: string, weight = 1) =>
     Effect.gen(function* () {
-      const news = yield* Queue.sliding<void>(1)
-      const seen = yield* watchLeases({ api: own, namespace, sha256Hex }, () => void Queue.offerUnsafe(news, undefined))
-      return yield* runShard({
-        namespace,
-        pod: { name, uid: `uid-of-${name}` },
-        weight,
-        configuration: source,
-        seen,
-        news
-      })
+      const at = { api: own, namespace, pod: { name, uid: `uid-of-${name}` } }
+      const sharer = { ...at, seen: yield* watchLeases(at), presentSince: yield* bePresent(at, weight) }
+      return yield* runShard(sharer, source)
     }).pipe(
       Effect.provideService(ClusterConnector, {
         own: { api: own, link: () => Effect.die("none") },

@@ -1,21 +1,17 @@
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
-import { watchLeases } from "../../../../src/app/fleet/sharding/seen-leases.ts"
-import { sha256Hex } from "../../../../src/app/kernel/sha256-hex.ts"
-import { clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
-import {
-  clusterLeaseMetadata,
-  clusterLeaseName,
-  replicaLeaseMetadata,
-  replicaLeaseName
-} from "../../../../src/domain/fleet/sharding/shard-leases.ts"
-import { leases } from "../../../../src/domain/resources/core-kinds.ts"
-import { it } from "../../../support/effect-it.ts"
-import { operatorNamespace as namespace } from "../../../support/fleet.ts"
-import { MemoryKubeApi } from "../../../support/memory-kube-api.ts"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { watchLeases } from "../../../src/app/sharding/seen-leases.ts"
+import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
+import { clusterLeaseMetadata, clusterLeaseName } from "../../../src/domain/fleet/sharding/cluster-leases.ts"
+import { leases } from "../../../src/domain/resources/core-kinds.ts"
+import { replicaLeaseMetadata, replicaLeaseName } from "../../../src/domain/sharding/shard-leases.ts"
+import { it } from "../../support/effect-it.ts"
+import { operatorNamespace as namespace } from "../../support/fleet.ts"
+import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 
-const a = clusterName("a")
+const a = clusterLeaseName(clusterName("a"), sha256Hex)
 const podOf = (name: string) => ({ name, uid: `uid-of-${name}` })
 
 const start = Effect.gen(function* () {
@@ -43,9 +39,10 @@ const start = Effect.gen(function* () {
     )
   const replica = (name: string, weight = 1, holder = `${name}_uid_process`) =>
     write(replicaLeaseName(podOf(name)), replicaLeaseMetadata(podOf(name), weight), holder)
-  const cluster = (holder: string) => write(clusterLeaseName(a, sha256Hex), clusterLeaseMetadata, holder)
+  const cluster = (holder: string) => write(a, clusterLeaseMetadata, holder)
   yield* replica("one", 3)
-  const seen = yield* watchLeases({ api, namespace, sha256Hex }, () => void changes++)
+  const seen = yield* watchLeases({ api, namespace })
+  seen.listen(() => void changes++)
   yield* seen.awaitSynced
   return { api, seen, replica, cluster, changes: () => changes }
 })
@@ -73,19 +70,19 @@ describe("the Leases of sharding, as a replica sees them", () => {
   it.effect("say whose a cluster is, and for how long it is nobody's", function* () {
     const { cluster, replica, seen } = yield* start
     yield* TestClock.adjust("3 seconds")
-    expect(seen.ownerOf(a)).toBeUndefined()
+    expect(seen.holderOf(a)).toBeUndefined()
     // Nobody is known to have owned it before this process began to look.
-    expect(Math.floor(seen.ownerlessFor(a) / 1_000)).toBe(3)
+    expect(Math.floor(seen.freeFor(a) / 1_000)).toBe(3)
     yield* cluster("one_uid_process")
-    expect([seen.ownerOf(a), seen.ownerlessFor(a)]).toEqual(["one", 0])
+    expect([seen.holderOf(a), seen.freeFor(a)]).toEqual(["one", 0])
     expect(seen.leaseOf(a)?.record.holder).toBe("one_uid_process")
     yield* TestClock.adjust("27 seconds")
-    expect(seen.ownerOf(a), "its owner is silent").toBeUndefined()
-    expect(seen.ownerlessFor(a)).toBeGreaterThanOrEqual(6_900)
+    expect(seen.holderOf(a), "its owner is silent").toBeUndefined()
+    expect(seen.freeFor(a)).toBeGreaterThanOrEqual(6_900)
     yield* cluster("one_uid_process")
-    expect(seen.ownerOf(a), "and is heard again").toBe("one")
+    expect(seen.holderOf(a), "and is heard again").toBe("one")
     yield* cluster("")
-    expect(seen.ownerOf(a), "it was given up").toBeUndefined()
+    expect(seen.holderOf(a), "it was given up").toBeUndefined()
     yield* replica("one")
     expect(seen.replicas(), "a cluster's Lease is no replica's").toEqual([{ name: "one", weight: 1 }])
   })
@@ -98,7 +95,7 @@ describe("the Leases of sharding, as a replica sees them", () => {
     expect(changes()).toBe(before)
     yield* cluster("two_uid_process")
     expect(changes()).toBe(before + 1)
-    api.erase(leases, clusterLeaseName(a, sha256Hex), namespace)
+    api.erase(leases, a, namespace)
     yield* TestClock.adjust(1)
     expect(changes()).toBe(before + 2)
   })

@@ -1,8 +1,8 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { sha256Hex } from "../../../../src/app/kernel/sha256-hex.ts"
-import { clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
-import { rendezvousOwner, type ShardReplica } from "../../../../src/domain/fleet/sharding/rendezvous.ts"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
+import { rendezvousOwner, type ShardReplica } from "../../../src/domain/sharding/rendezvous.ts"
 
 const clusters = Array.from({ length: 1_000 }, (_, i) => clusterName(`cluster-${i}`))
 const replica = (name: string, weight = 1): ShardReplica => ({ name, weight })

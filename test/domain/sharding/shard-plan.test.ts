@@ -1,18 +1,18 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { sha256Hex } from "../../../../src/app/kernel/sha256-hex.ts"
-import { type ClusterName, clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
-import { rendezvousOwner } from "../../../../src/domain/fleet/sharding/rendezvous.ts"
-import { movesAtOnce, type ObservedShards, shardPlan } from "../../../../src/domain/fleet/sharding/shard-plan.ts"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { type ClusterName, clusterName } from "../../../src/domain/fleet/cluster-name.ts"
+import { rendezvousOwner } from "../../../src/domain/sharding/rendezvous.ts"
+import { movesAtOnce, type ObservedShards, shardPlan } from "../../../src/domain/sharding/shard-plan.ts"
 
 const clusters = Array.from({ length: 60 }, (_, i) => clusterName(`c${i}`))
 const names = ["r0", "r1", "r2"] as const
 const replicas = names.map((name) => ({ name, weight: 1 }))
 const ownerOf = (cluster: ClusterName) => rendezvousOwner(cluster, replicas, sha256Hex)
-const observed = (shards: Partial<ObservedShards>): ObservedShards => ({
+const observed = (shards: Partial<ObservedShards<ClusterName>>): ObservedShards<ClusterName> => ({
   self: "r0",
   replicas,
-  clusters,
+  things: clusters,
   holders: new Map(),
   held: new Set(),
   sha256Hex,

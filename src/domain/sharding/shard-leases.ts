@@ -1,25 +1,21 @@
 /**
- * The Leases of sharding: one for each replica, which says that it lives, and one for each cluster, which says whose it
- * is. Their names, labels and times.
+ * The Leases of sharding: one for each replica, which says that it lives, and one for each thing that the replicas
+ * share, which says whose it is. Their labels and times.
  *
- * Not here: what a Lease means for a candidate (leadership/lease.ts).
+ * Not here: what a Lease means for a candidate (leadership/lease.ts), and the names of the Leases of shared things.
  */
 
-import type { OperatorPod } from "../../leadership/identity.ts"
-import type { LeaseTimes } from "../../leadership/lease-times.ts"
-import { ownerLabel } from "../../sessions/names.ts"
-import { clusterSlug, type ClusterName, type Sha256Hex } from "../cluster-name.ts"
+import type { OperatorPod } from "../leadership/identity.ts"
+import type { LeaseTimes } from "../leadership/lease-times.ts"
+import { ownerLabel } from "../sessions/names.ts"
 
 /**
  * The times of these Leases, ms. They are longer than those of the leader, since there are hundreds of them: a Lease is
- * written every 5 s. With a replica that is lost, its clusters are free after 20 s.
+ * written every 5 s. With a replica that is lost, what it owned is free after 20 s.
  */
 export const shardLeaseTimes: LeaseTimes = { leaseDuration: 20_000, renewDeadline: 14_000, retryPeriod: 5_000 }
 
-/** How long a cluster counts as its last owner has reported it, after its Lease has come to its end, ms. */
-export const ownerlessGrace = 30_000
-
-/** Label on each Lease of sharding; its value says which of the two sorts it is. */
+/** Label on each Lease of sharding; its value says which sort it is. */
 const leaseLabel = "operator.metalbear.co/shard-lease"
 
 /** Selects the Leases of sharding. */
@@ -30,11 +26,8 @@ const weightAnnotation = "operator.metalbear.co/shard-weight"
 
 export const replicaLeaseName = ({ name }: OperatorPod): string => `mirrord-operator-replica-${name}`
 
-export const clusterLeaseName = (cluster: ClusterName, sha256Hex: Sha256Hex): string =>
-  `mirrord-operator-cluster-${clusterSlug(cluster, sha256Hex)}`
-
-/** A Lease's name contains its cluster, as a slug. */
-export const clusterLeaseMetadata = { labels: { ...ownerLabel, [leaseLabel]: "cluster" } }
+/** The labels on the Lease of a shared thing. `sort`: of the things. */
+export const shardLeaseLabels = (sort: "cluster" | "queue") => ({ ...ownerLabel, [leaseLabel]: sort })
 
 /** Kubernetes deletes the Lease with the pod. */
 export const replicaLeaseMetadata = ({ name, uid }: OperatorPod, weight: number) => ({
