@@ -9,33 +9,14 @@
 
 import { Context, Data, type Effect } from "effect"
 import type { ForwardedMessage } from "../domain/queues/forwarded-message.ts"
+import type { queueFailureReasons } from "../domain/queues/queue-failure-reason.ts"
 import type { GivenMessage } from "../domain/queues/queue-message.ts"
 
 /** How long a call may take, in ms. After that it fails as `Unavailable`. */
 export const callLimit = 10_000
 
-/**
- * - `NoQueue`: the queue does not exist, or is being deleted.
- * - `Denied`: the credentials have no right to this call, or cannot be had.
- * - `Throttled`: too many calls.
- * - `Unavailable`: no answer, or a failure of the server; the call may have had its effect.
- * - `InvalidHandle`: the message was received again since, or its visibility timeout has passed.
- * - `DeletedRecently`: a queue of this name was deleted in the last 60 s, so it cannot be made yet.
- * - `OtherAttributes`: a queue of this name exists with other attributes.
- * - `Invalid`: the message or the arguments themselves are refused, and would be again.
- * - `NotLeading`: nothing was sent, because another replica may lead by now.
- */
-export type QueueErrorReason =
-  | "NoQueue"
-  | "Denied"
-  | "Throttled"
-  | "Unavailable"
-  | "InvalidHandle"
-  | "DeletedRecently"
-  | "OtherAttributes"
-  | "Invalid"
-  | "NotLeading"
-  | "Other"
+/** The reason why a call failed. */
+export type QueueErrorReason = (typeof queueFailureReasons)[number]
 
 /** The failure of a call. `detail` is a clause without a full stop, and holds nothing of a message. */
 export class QueueError extends Data.TaggedError("QueueError")<{

@@ -11,6 +11,7 @@ import { ClusterConnector } from "../../ports/cluster-connector.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { type ConnectOutbound, OutboundConnector } from "../../ports/outbound-connector.ts"
 import type { Facade } from "../api/facade-gate.ts"
+import type { ConfigurationSource } from "../fleet/configuration-source.ts"
 import type { ClusterOwners } from "../fleet/reported-clusters.ts"
 import { clusterOwners, runShard } from "../fleet/sharding/shard.ts"
 import { CurrentSettings } from "../kernel/setting-values.ts"
@@ -27,6 +28,10 @@ import {
   facadeWhileLeading,
   outboundWhileLeading
 } from "../leadership/while-leading.ts"
+import type { SplittingOptions } from "../queues/queue-splitting.ts"
+import { watchPumpOrders } from "../queues/sharding/pump-orders.ts"
+import { pumpQueues } from "../queues/sharding/pump-queues.ts"
+import { makeSharedForwarders } from "../queues/sharding/shared-forwarders.ts"
 import { watchLeases } from "../sharding/seen-leases.ts"
 import { bePresent, type Sharer } from "../sharding/share.ts"
 import { makeOperator, type OperatorOptions } from "./operator.ts"
@@ -114,23 +119,49 @@ const startSharing = Effect.fnUntraced(function* (
   return { ...at, seen: yield* watchLeases(at), presentSince: yield* bePresent(at, weight) }
 })
 
-/** Shares the clusters of the fleet with the other replicas, and gives whose they are. */
-const shareClusters = Effect.fnUntraced(function* (
+/** The owners of what the replicas share: of clusters, and of queues. */
+interface Shares {
+  readonly owners: ClusterOwners | undefined
+  readonly sharedForwarders: SplittingOptions["sharedForwarders"]
+}
+
+/** Shares the clusters of the fleet with the other replicas. */
+const shareClusters = (
+  { connector }: ReplicaOptions,
+  sharer: Sharer,
+  configuration: ConfigurationSource
+): Effect.Effect<ClusterOwners, never, Scope.Scope> =>
+  runShard(sharer, configuration).pipe(
+    Effect.provideService(ClusterConnector, connector),
+    Effect.forkScoped,
+    Effect.as(clusterOwners(sharer.seen))
+  )
+
+/** Shares the queues that are split with the other replicas. */
+const shareQueues = Effect.fnUntraced(function* (
+  sharer: Sharer,
+  splitting: SplittingOptions
+): Effect.fn.Return<Shares["sharedForwarders"], never, Scope.Scope> {
+  const { api: own, namespace, seen } = sharer
+  const orders = yield* watchPumpOrders(own, namespace)
+  yield* Effect.forkScoped(pumpQueues(sharer, splitting, orders))
+  return (api, changed) => makeSharedForwarders({ api, namespace, orders, seen }, changed)
+})
+
+/** Takes part in what the replicas share. */
+const share = Effect.fnUntraced(function* (
   options: ReplicaOptions,
   candidacy: Candidacy
-): Effect.fn.Return<ClusterOwners | undefined, never, Scope.Scope> {
-  const { sharding } = yield* CurrentSettings
-  const { connector, operator } = options
-  if (!sharding || operator.configuration === undefined) return undefined
-  // As for sessions: no change of the host's clock may lose a cluster.
-  const steady = steadyClock(yield* Clock.Clock)
-  const sharer = yield* Effect.provideService(startSharing(options, candidacy), Clock.Clock, steady)
-  yield* runShard(sharer, operator.configuration).pipe(
-    Effect.provideService(ClusterConnector, connector),
-    Effect.provideService(Clock.Clock, steady),
-    Effect.forkScoped
-  )
-  return clusterOwners(sharer.seen)
+): Effect.fn.Return<Shares, never, Scope.Scope> {
+  const { sharding, sharesQueues } = yield* CurrentSettings
+  const { configuration, splitting } = options.operator
+  const [clusters, queues] = [sharding ? configuration : undefined, sharesQueues ? splitting : undefined]
+  if (clusters === undefined && queues === undefined) return { owners: undefined, sharedForwarders: undefined }
+  const sharer = yield* startSharing(options, candidacy)
+  return {
+    owners: clusters && (yield* shareClusters(options, sharer, clusters)),
+    sharedForwarders: queues && (yield* shareQueues(sharer, queues))
+  }
 })
 
 /** Runs an operator whenever this replica is the leader. */
@@ -139,9 +170,13 @@ export const runReplica = (options: ReplicaOptions): Effect.Effect<never, never,
   if (candidacy === undefined) return runAlone(options)
   const { pod, times } = candidacy
   const at = { api: connector.own.api, namespace: operator.namespace, pod }
-  return Effect.flatMap(shareClusters(options, candidacy), (owners) => {
-    const sharing = { ...options, operator: { ...operator, owners } }
-    return electLeader({ ...at, lease: leaseName, times, resign: dropLeaderLabel(at) }, (term) =>
+  return Effect.gen(function* () {
+    // As for sessions: no change of the host's clock may lose what this replica owns.
+    const steady = steadyClock(yield* Clock.Clock)
+    const { owners, sharedForwarders } = yield* Effect.provideService(share(options, candidacy), Clock.Clock, steady)
+    const splitting = operator.splitting && { ...operator.splitting, sharedForwarders }
+    const sharing = { ...options, operator: { ...operator, owners, splitting } }
+    return yield* electLeader({ ...at, lease: leaseName, times, resign: dropLeaderLabel(at) }, (term) =>
       runForTerm(sharing, candidacy, term)
     )
   })

@@ -215,12 +215,18 @@ const pathMistakes = (env: SettingValues): ReadonlyArray<ConfigurationMistake> =
     return [{ file: "environment", field, value: "nothing", cure, message }]
   })
 
-/** The mistake of replicas that share members and do not know who they are. */
-const shardingMistakes = ({ podName, sharding: isOn }: SettingValues): ReadonlyArray<ConfigurationMistake> => {
-  if (!isOn || podName !== undefined) return []
+/** The mistake of replicas that share members or queues and do not know who they are. */
+const shardingMistakes = ({ podName, sharding, sharesQueues }: SettingValues): ReadonlyArray<ConfigurationMistake> => {
+  if (podName !== undefined) return []
+  const on = [
+    ...(sharding ? ["OPERATOR_MULTI_CLUSTER_SHARDING"] : []),
+    ...(sharesQueues ? ["OPERATOR_SQS_SPLITTING_SHARDING"] : [])
+  ]
   const cure = "set OPERATOR_POD_NAME and OPERATOR_POD_UID"
-  const message = `OPERATOR_MULTI_CLUSTER_SHARDING is true, but the replica does not know its pod; ${cure}.`
-  return [{ file: "environment", field: "OPERATOR_MULTI_CLUSTER_SHARDING", value: "true", cure, message }]
+  return on.map((field) => {
+    const message = `${field} is true, but the replica does not know its pod; ${cure}.`
+    return { file: "environment", field, value: "true", cure, message }
+  })
 }
 
 /** The mistake of a member that is to dial, but does not know whom. */

@@ -7,6 +7,7 @@
 
 import { Array as Arr, Effect } from "effect"
 import { groupOf, orderedRounds } from "../../domain/queues/ordered-rounds.ts"
+import type { SessionEnd } from "../../domain/queues/queue-failure-reason.ts"
 import type { ReceivedMessage } from "../../domain/queues/queue-message.ts"
 import { deletableMessages, maxEntries, type QueuedSend, queuedSends } from "../../domain/queues/send-batches.ts"
 import type { JqPrograms } from "../../ports/jq-programs.ts"
@@ -22,9 +23,6 @@ export interface SourceQueue extends MatchOptions {
   readonly url: string
   readonly isFifo: boolean
 }
-
-/** The reason why a session gets nothing more: its queue is gone or cannot be sent to, or its filter gave no answer. */
-export type SessionEnd = "QueueGone" | "QueueDenied" | "FilterFailed"
 
 export interface ForwardOptions {
   readonly queues: MessageQueues["Service"]

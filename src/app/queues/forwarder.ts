@@ -7,6 +7,7 @@
 
 import { Clock, Deferred, Effect, FiberSet, Result, type Scope } from "effect"
 import type { DestinationQueue } from "../../domain/queues/forwarded-message.ts"
+import type { SessionEnd } from "../../domain/queues/queue-failure-reason.ts"
 import { type GivenMessage, isReceived } from "../../domain/queues/queue-message.ts"
 import { visibilitySeconds } from "../../domain/queues/shared-queue.ts"
 import { JqPrograms } from "../../ports/jq-programs.ts"
@@ -18,7 +19,6 @@ import {
   forwardBatch,
   type ForwardedBatch,
   type ForwardOptions,
-  type SessionEnd,
   type SourceQueue
 } from "./forward-batch.ts"
 import { sendUntil } from "./move-messages.ts"

@@ -16,7 +16,7 @@ import { splitFailure } from "./queue-failure.ts"
 import { SplitTotals } from "./queue-totals.ts"
 import type { ResolvedSplit } from "./resolve-split.ts"
 import { makeRunningDrains, type RunningDrains } from "./running-drains.ts"
-import { makeRunningForwarders, type RunningForwarders } from "./running-forwarders.ts"
+import type { Forwarders, MakeForwarders } from "./running-forwarders.ts"
 import type { SplitRefused } from "./split-refused.ts"
 
 /** The queues of a configuration, when they were looked up. */
@@ -39,7 +39,7 @@ export interface KnownSplit {
   resolution: Resolution | undefined
   /** By the names of temporary queues, and by the names or URLs of given ones. */
   readonly queues: Map<string, QueueState>
-  readonly forwarders: RunningForwarders
+  readonly forwarders: Forwarders
   readonly drains: RunningDrains
   /** By the keys of actions. */
   readonly failures: Map<string, SplitFailure>
@@ -84,11 +84,17 @@ export const forgetEnded = (
   }
 }
 
-/** Begins to remember a split, for as long as the scope lives. `changed`: something happened in a loop. */
+export interface KnownSplitOptions {
+  readonly sessions: () => ReadonlyArray<StoredSession>
+  /** Called when something has happened in a loop. */
+  readonly changed: () => void
+  readonly makeForwarders: MakeForwarders
+}
+
+/** Begins to remember a split, for as long as the scope lives. */
 export const makeKnownSplit = Effect.fnUntraced(function* (
   place: SplitPlace,
-  sessions: () => ReadonlyArray<StoredSession>,
-  changed: () => void
+  { changed, makeForwarders, sessions }: KnownSplitOptions
 ): Effect.fn.Return<KnownSplit, never, Scope.Scope> {
   const clock = yield* Clock.Clock
   const failures = new Map<string, SplitFailure>()
@@ -114,7 +120,7 @@ export const makeKnownSplit = Effect.fnUntraced(function* (
         failures.set(`DrainQueue ${queue}`, splitFailure(end.error, clock.currentTimeMillisUnsafe()))
       changed()
     })
-  const forwarders: RunningForwarders = yield* makeRunningForwarders({ report, changed })
+  const forwarders: Forwarders = yield* makeForwarders(place, { report, changed })
   return {
     place,
     resolution: undefined,

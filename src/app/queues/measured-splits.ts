@@ -1,8 +1,10 @@
 /** The splits of a cluster as metrics say them, at the moment when they are read. */
 
-import type { MeasuredQueue, MeasuredSplits } from "../../domain/metrics/split-samples.ts"
+import type { MeasuredMain, MeasuredQueue, MeasuredSplits } from "../../domain/metrics/split-samples.ts"
 import type { StoredQueue } from "../../domain/queues/stored-queue.ts"
 import type { KnownSplit } from "./known-split.ts"
+import type { SplitTotals } from "./queue-totals.ts"
+import type { Forwarders } from "./running-forwarders.ts"
 import type { Splits } from "./split-controller.ts"
 
 /** Messages in the main queues of an original, as last counted; `undefined` before. */
@@ -14,14 +16,20 @@ const inMain = ({ queues }: KnownSplit, recorded: ReadonlyArray<StoredQueue>, ur
   return counts.length === 0 ? undefined : counts.reduce((sum, count) => sum + count, 0)
 }
 
-const queuesOf = (known: KnownSplit, recorded: ReadonlyArray<StoredQueue>): ReadonlyArray<MeasuredQueue> => {
-  const running = new Map(known.forwarders.all().map(([{ source }, forwarder]) => [source.url, forwarder]))
-  return known.totals.all().map(([url, totals]) => ({
-    ...totals,
-    url,
-    failing: running.get(url)?.problems().length ?? 0,
-    inMain: inMain(known, recorded, url)
-  }))
+const mainsOf = (known: KnownSplit, recorded: ReadonlyArray<StoredQueue>): ReadonlyArray<MeasuredMain> =>
+  known.totals.all().flatMap(([url]) => {
+    const messages = inMain(known, recorded, url)
+    return messages === undefined ? [] : [{ url, messages }]
+  })
+
+/** The queues that forwarders of this process read. `all`: the totals by their URLs. */
+export const measuredQueues = (
+  forwarders: ReturnType<Forwarders["local"]>,
+  all: ReturnType<SplitTotals["all"]>
+): ReadonlyArray<MeasuredQueue> => {
+  if (forwarders === undefined) return []
+  const running = new Map(forwarders.map(([{ source }, forwarder]) => [source.url, forwarder]))
+  return all.map(([url, totals]) => ({ ...totals, url, failing: running.get(url)?.problems().length ?? 0 }))
 }
 
 export const measuredSplits = (splits: Splits): MeasuredSplits => {
@@ -29,6 +37,7 @@ export const measuredSplits = (splits: Splits): MeasuredSplits => {
   return {
     splits: splits.splits().map(({ record }) => record.phase),
     sessions: splits.sessions().map(({ wanted }) => wanted.phase ?? "starting"),
-    queues: splits.known().flatMap((known) => queuesOf(known, recorded))
+    queues: splits.known().flatMap(({ forwarders, totals }) => measuredQueues(forwarders.local(), totals.all())),
+    mains: splits.known().flatMap((known) => mainsOf(known, recorded))
   }
 }

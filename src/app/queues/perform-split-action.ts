@@ -309,7 +309,7 @@ const startForwarding = Effect.fnUntraced(function* (
   ground: ActingGround,
   seen: SeenSplit,
   { table }: Act<"StartForwarding">
-): Effect.fn.Return<number | void, QueueError> {
+): Effect.fn.Return<number | void, KubeError | QueueError> {
   const { name, url } = table.source
   const resolved = resolvedOf(seen.known)
   // Where all goes to the workload, nothing of the configuration is needed, which may have become useless.
@@ -329,7 +329,7 @@ const startForwarding = Effect.fnUntraced(function* (
       totals: seen.known.totals.of(url)
     })
     .pipe(Effect.provideService(MessageQueues, ground.queues), Effect.provideService(JqPrograms, ground.jq))
-  // The end of the earlier forwarder is heard of.
+  // Its end, or that it goes by the table, is heard of.
   return hasBegun ? undefined : Infinity
 })
 

@@ -64,6 +64,11 @@ export class SplitTotals {
     return totals
   }
 
+  /** Forgets the queues for which `isLeft` is false. */
+  keep(isLeft: (url: string) => boolean): void {
+    for (const url of this.#queues.keys()) if (!isLeft(url)) this.#queues.delete(url)
+  }
+
   all(): ReadonlyArray<readonly [url: string, totals: QueueTotals]> {
     return [...this.#queues]
   }

@@ -8,7 +8,9 @@ import { Effect, Exit, FiberSet, Scope } from "effect"
 import { jsonEqual } from "../../domain/json.ts"
 import type { DestinationQueue } from "../../domain/queues/forwarded-message.ts"
 import type { ForwardingTable, RunningForwarder } from "../../domain/queues/observed-split.ts"
+import type { SplitPlace } from "../../domain/queues/split-place.ts"
 import type { JqPrograms } from "../../ports/jq-programs.ts"
+import type { KubeError } from "../../ports/kube-api.ts"
 import { callLimit, type MessageQueues } from "../../ports/message-queues.ts"
 import type { SourceQueue } from "./forward-batch.ts"
 import { type Forwarder, type ForwarderReport, makeForwarder } from "./forwarder.ts"
@@ -33,6 +35,26 @@ interface Entry {
   readonly forwarder: Forwarder
 }
 
+/** The forwarders of one split: loops of this process, or of the replicas that own its queues. */
+export interface Forwarders {
+  readonly running: () => ReadonlyArray<RunningForwarder>
+  /** The forwarders of this process with their tables; `undefined` where replicas share the queues. */
+  readonly local: () => ReadonlyArray<readonly [ForwardingTable, Forwarder]> | undefined
+  /**
+   * Begins to forward by a table, or lets the next batches see it. False while an earlier forwarder still ends, and
+   * where the table is known already.
+   */
+  readonly start: (wanted: Forwarding) => Effect.Effect<boolean, KubeError, MessageQueues | JqPrograms>
+  /** Ends a forwarder with its last batch. */
+  readonly stop: (identity: string) => void
+}
+
+/** Makes the forwarders of the split of a workload, for as long as the scope lives. */
+export type MakeForwarders = (
+  place: SplitPlace,
+  options: ForwardersOptions
+) => Effect.Effect<Forwarders, never, Scope.Scope>
+
 export interface ForwardersOptions {
   readonly report: (identity: string, report: ForwarderReport) => void
   /** Called when a forwarder is over, or sends to a queue no more. */
@@ -47,7 +69,7 @@ const queuesOf = ({ main, routes }: ForwardingTable): ReadonlyArray<string> => [
   ...routes.map(({ queue }) => queue)
 ]
 
-export class RunningForwarders {
+export class RunningForwarders implements Forwarders {
   readonly #entries = new Map<string, Entry>()
   readonly #options: ForwardersOptions
   readonly #scope: Scope.Scope
@@ -67,14 +89,10 @@ export class RunningForwarders {
       stillSendsTo: [...stillSendsTo].flat()
     }))
 
-  /** The forwarders by the identities of their queues. */
-  readonly all = (): ReadonlyArray<readonly [ForwardingTable, Forwarder]> =>
+  readonly local = (): ReadonlyArray<readonly [ForwardingTable, Forwarder]> =>
     [...this.#entries.values()].map(({ forwarder, table }) => [table, forwarder] as const)
 
-  /**
-   * Begins to forward by a table, or lets the next batches see it. False while an earlier forwarder still ends, which
-   * it also does if it reads the queue in another way.
-   */
+  /** A forwarder that reads the queue in another way ends first. */
   readonly start = Effect.fnUntraced(
     { self: this },
     function* (
@@ -103,7 +121,6 @@ export class RunningForwarders {
     }
   )
 
-  /** Ends a forwarder with its last batch. */
   readonly stop = (identity: string): void => {
     const entry = this.#entries.get(identity)
     if (entry === undefined || entry.isStopping) return

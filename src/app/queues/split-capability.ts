@@ -113,6 +113,7 @@ export const splitLayer = Layer.effectContext(
     )
     const splits: Splits = yield* makeSplits({
       api,
+      sharedForwarders: options.sharedForwarders,
       queues,
       jq,
       webhookClient: Effect.tapError(client, () => forgetClient),

@@ -43,7 +43,9 @@ import { isolatePods } from "./isolate-pods.ts"
 import { forgetEnded, type KnownSplit, makeKnownSplit } from "./known-split.ts"
 import { observeSplit, resolvedOf, type SeenSplit } from "./observe-split.ts"
 import { type ActingGround, performSplitAction } from "./perform-split-action.ts"
+import type { SplittingOptions } from "./queue-splitting.ts"
 import { type ResolveGround, resolveSplit } from "./resolve-split.ts"
+import { type MakeForwarders, makeRunningForwarders } from "./running-forwarders.ts"
 import { webhookState } from "./split-webhook.ts"
 
 /** How long the queues of a configuration are not looked up again while its objects are the same, ms. */
@@ -62,6 +64,7 @@ export interface SplitsGround extends Omit<ActingGround, "splits" | "records" | 
   readonly objects: (namespace: string) => SplitObjects
   /** How API servers reach this operator. */
   readonly webhookClient: Effect.Effect<WebhookClient, KubeError>
+  readonly sharedForwarders: SplittingOptions["sharedForwarders"]
 }
 
 /** Workloads with their selectors. */
@@ -84,6 +87,7 @@ interface State {
   readonly sessions: Reflector
   readonly scope: Scope.Scope
   readonly fencedUntil: number
+  readonly makeForwarders: MakeForwarders
   /** Asks for another turn about a workload. */
   readonly enqueue: (key: string) => void
 }
@@ -215,7 +219,12 @@ const entryOf = Effect.fnUntraced(function* (state: State, key: string, place: S
   if (before !== undefined) return before
   const scope = yield* Scope.fork(state.scope)
   const sessions = () => storedOf(state, key).sessions
-  const known = yield* makeKnownSplit(place, sessions, () => state.enqueue(key)).pipe(Scope.provide(scope))
+  const { makeForwarders } = state
+  const known = yield* makeKnownSplit(place, {
+    sessions,
+    changed: () => state.enqueue(key),
+    makeForwarders
+  }).pipe(Scope.provide(scope))
   const entry: Entry = { known, scope, pods: undefined }
   state.entries.set(key, entry)
   return entry
@@ -396,8 +405,14 @@ export const makeSplits = Effect.fnUntraced(function* (
   const sessions = yield* makeReflector(api, splitSessions, (object) =>
     changed(placeIn(splitSessions, object, storedSession))
   )
+  const { sharedForwarders } = ground
+  const makeForwarders: MakeForwarders =
+    sharedForwarders === undefined
+      ? (_place, options) => makeRunningForwarders(options)
+      : yield* sharedForwarders(api, changed)
   const state: State = {
     ground,
+    makeForwarders,
     acting: { ...ground, splits, records, sessions },
     entries,
     splits,

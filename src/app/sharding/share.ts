@@ -6,11 +6,13 @@
  */
 
 import { Clock, Effect, FiberMap, Queue, type Scope } from "effect"
+import { asString, at } from "../../domain/json.ts"
 import type { OperatorPod } from "../../domain/leadership/identity.ts"
 import { leases } from "../../domain/resources/core-kinds.ts"
+import { preconditionOf } from "../../domain/resources/object-meta.ts"
 import { replicaLeaseMetadata, replicaLeaseName, shardLeaseTimes } from "../../domain/sharding/shard-leases.ts"
 import { shardPlan } from "../../domain/sharding/shard-plan.ts"
-import type { KubeApi, ResourceRef } from "../../ports/kube-api.ts"
+import type { KubeApi } from "../../ports/kube-api.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { elapsedOf, type Term } from "../kernel/term.ts"
@@ -38,6 +40,8 @@ export interface Sharer {
 export interface Shared<Name extends string> {
   /** A thing in the words of the log, such as `cluster`. */
   readonly noun: string
+  /** A thing's name for people. */
+  readonly shown: (name: Name) => string
   /** The things that there are now. */
   readonly names: () => ReadonlyArray<Name>
   readonly leaseOf: (name: Name) => string
@@ -95,22 +99,23 @@ export const bePresent = Effect.fnUntraced(function* (
 
 /** Gets the Lease of a free thing, and serves it until it is given up or lost. */
 const own = <Name extends string>({ sharer, shared }: State<Name>, name: Name): Effect.Effect<void> => {
-  const { leaseOf, metadata, noun, serve } = shared
+  const { leaseOf, metadata, noun, serve, shown } = shared
   const lease = leaseOf(name)
+  const about = { [noun]: shown(name) }
   return holdLease(
     { ...electionOf(sharer), lease, metadata: metadata(name) },
     sharer.seen.leaseOf(lease),
     // In a scope of its own: what it holds is given back while the Lease is still held.
     (term) =>
       Effect.andThen(
-        logInfo(`${noun} is owned by this replica`, { [noun]: name, epoch: term.epoch }),
+        logInfo(`${noun} is owned by this replica`, { ...about, epoch: term.epoch }),
         Effect.scoped(serve(name, term))
       )
   ).pipe(
     Effect.flatMap(({ wasHeld, why }) =>
       wasHeld
-        ? logWarning(`${noun} is not owned by this replica any more`, { [noun]: name, why })
-        : Effect.andThen(logInfo(`${noun} is not owned yet`, { [noun]: name, why }), Effect.sleep(lookEvery))
+        ? logWarning(`${noun} is not owned by this replica any more`, { ...about, why })
+        : Effect.andThen(logInfo(`${noun} is not owned yet`, { ...about, why }), Effect.sleep(lookEvery))
     )
   )
 }
@@ -122,16 +127,16 @@ const begin = <Name extends string>(state: State<Name>, name: Name): Effect.Effe
   return FiberMap.run(tasks, name)(Effect.ensuring(own(state, name), ended))
 }
 
-/** Deletes an object if it is there. */
-export const removeObject = (
+/** Deletes a Lease that no process holds. Another replica may have got it at once, so the version counts. */
+export const removeFreeLease = (
   { api, namespace }: Pick<Sharer, "api" | "namespace">,
-  ref: ResourceRef,
   name: string
 ): Effect.Effect<void> =>
   Effect.ignore(
-    Effect.flatMap(api.get(ref, name, namespace), ({ metadata: { uid } }) =>
-      api.delete(ref, name, { namespace, ...(uid === undefined ? {} : { uid }) })
-    )
+    Effect.flatMap(api.get(leases, name, namespace), (lease) => {
+      const isHeld = (asString(at(lease, "spec", "holderIdentity")) ?? "") !== ""
+      return isHeld ? Effect.void : api.delete(leases, name, { namespace, ...preconditionOf(lease.metadata) })
+    })
   )
 
 const giveUp = <Name extends string>(
@@ -139,9 +144,9 @@ const giveUp = <Name extends string>(
   name: Name,
   isThere: boolean
 ): Effect.Effect<unknown> => {
-  const { forget, leaseOf, noun } = shared
-  const forgotten = Effect.andThen(forget(name), removeObject(sharer, leases, leaseOf(name)))
-  const given = logInfo(`${noun} is given up to another replica`, { [noun]: name, isThere }).pipe(
+  const { forget, leaseOf, noun, shown } = shared
+  const forgotten = Effect.andThen(forget(name), removeFreeLease(sharer, leaseOf(name)))
+  const given = logInfo(`${noun} is given up to another replica`, { [noun]: shown(name), isThere }).pipe(
     Effect.andThen(FiberMap.remove(tasks, name)),
     Effect.andThen(isThere ? Effect.void : forgotten)
   )

@@ -17,14 +17,19 @@ export interface MeasuredQueue {
   >
   /** Queues that fail now: itself, and those that its messages go to. */
   readonly failing: number
-  /** In its main queue, as last counted; `undefined` before. */
-  readonly inMain: number | undefined
+}
+
+/** The messages in the main queue of the queue of this URL, as last counted. */
+export interface MeasuredMain {
+  readonly url: string
+  readonly messages: number
 }
 
 export interface MeasuredSplits {
   readonly splits: ReadonlyArray<SplitPhase>
   readonly sessions: ReadonlyArray<SessionPhase>
   readonly queues: ReadonlyArray<MeasuredQueue>
+  readonly mains: ReadonlyArray<MeasuredMain>
 }
 
 const splitPhases = ["Starting", "Live", "Idle", "Draining", "Unpatching"] as const satisfies ReadonlyArray<SplitPhase>
@@ -47,21 +52,23 @@ const userSamples = (original_queue: string, { users }: MeasuredQueue): Readonly
     value: forwarded
   }))
 
-const queueSamples = (queue: MeasuredQueue): ReadonlyArray<Sample> => {
-  const labels = { original_queue: cleanText(queue.url, textLimits.quotation) }
+const labelsOf = ({ url }: { readonly url: string }) => ({ original_queue: cleanText(url, textLimits.quotation) })
+
+/** The samples of a queue, at the process that forwards its messages. */
+export const queueSamples = (queue: MeasuredQueue): ReadonlyArray<Sample> => {
+  const labels = labelsOf(queue)
   return [
     { name: "mirrord_read_sqs_messages_count", labels, value: queue.received },
     { name: "mirrord_unmatched_sqs_messages_count", labels, value: queue.unmatched },
     ...userSamples(labels.original_queue, queue),
     { name: "braid_queue_calls_total", labels, value: queue.calls },
     { name: "braid_queue_throttles_total", labels, value: queue.throttles },
-    { name: "braid_queue_failing", labels, value: queue.failing },
-    ...(queue.inMain === undefined ? [] : [{ name: "braid_main_queue_messages", labels, value: queue.inMain } as const])
+    { name: "braid_queue_failing", labels, value: queue.failing }
   ]
 }
 
 /** All samples; one for each phase, those without splits or sessions too. */
-export const splitSamples = ({ queues, sessions, splits }: MeasuredSplits): ReadonlyArray<Sample> => [
+export const splitSamples = ({ mains, queues, sessions, splits }: MeasuredSplits): ReadonlyArray<Sample> => [
   ...splitPhases.map((phase) => ({
     name: "braid_queue_splits" as const,
     labels: { phase },
@@ -72,5 +79,10 @@ export const splitSamples = ({ queues, sessions, splits }: MeasuredSplits): Read
     labels: { phase },
     value: sessions.filter((one) => one === phase).length
   })),
-  ...queues.flatMap(queueSamples)
+  ...queues.flatMap(queueSamples),
+  ...mains.map((main) => ({
+    name: "braid_main_queue_messages" as const,
+    labels: labelsOf(main),
+    value: main.messages
+  }))
 ]

@@ -84,7 +84,8 @@ export const isForwarded = (
   tables.every((wanted) => {
     const running = forwarders.find(({ isStopping, table }) => !isStopping && isFor(table, wanted.source))
     const route = (table: ForwardingTable) => table.routes.find((one) => one.uid === uid)
-    return running !== undefined && jsonEqual(route(running.table), route(wanted))
+    const isTaken = running !== undefined && running.isAwaited !== true
+    return isTaken && jsonEqual(route(running.table), route(wanted))
   })
 
 /** Starts, changes and stops forwarders until those of the tables run. */
@@ -100,7 +101,7 @@ export const forwardingSteps = (
     .map((table): SplitAction => ({ _tag: "StartForwarding", table }))
 ]
 
-/** Whether a loop of this process may send to a queue. */
+/** Whether a loop may send to a queue. */
 export const isSentTo = ({ drains, forwarders }: ObservedSplit, queue: string): boolean =>
   forwarders.some(
     ({ stillSendsTo, table }) =>

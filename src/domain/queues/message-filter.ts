@@ -20,10 +20,9 @@ export interface FilterText {
   readonly program: string | undefined
 }
 
-export interface MessageFilter {
+export interface MessageFilter extends FilterText {
   /** Every pattern has to be found. Names are in lower case. */
   readonly patterns: ReadonlyArray<{ readonly name: string; readonly pattern: Regex }>
-  readonly program: string | undefined
 }
 
 /** Reads a user's filter; the failure is a sentence without a full stop. */
@@ -39,7 +38,7 @@ export const readMessageFilter = ({ attributes, program }: FilterText): Result.R
     }
     const problem = program === undefined ? undefined : jqProblem(program)
     return problem === undefined
-      ? { patterns, program }
+      ? { attributes, patterns, program }
       : yield* Result.fail(`The jq filter ${problem}: write a filter that reads the message alone`)
   })
 

@@ -173,9 +173,11 @@ export interface ForwardingTable {
   readonly routes: ReadonlyArray<Route>
 }
 
-/** A loop of this process that forwards messages of the workload's queue. */
+/** A loop that forwards messages of the workload's queue. */
 export interface RunningForwarder {
   readonly table: ForwardingTable
+  /** Whether it is another replica's, which has still to take the table. */
+  readonly isAwaited?: boolean
   /** Whether it begins no more batches. */
   readonly isStopping: boolean
   /** Queues of earlier tables to which a batch under way may still send. */

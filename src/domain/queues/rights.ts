@@ -58,6 +58,27 @@ const operator: ReadonlyArray<Right> = [
   here("", "events", ["create", "patch"], "kubectl describe of a workload does not show lost messages")
 ]
 
+/** The replicas that share queues hold a Lease for each and order it by a ConfigMap, named after digests. */
+const shared = (group: string, resource: string, verbs: ReadonlyArray<string>, without: string): Right => ({
+  scope: "operator-namespace",
+  group,
+  resource,
+  verbs,
+  when: ["workloads", "sqsSplitting"],
+  whileOn: queueSettings.sharesQueues,
+  without
+})
+
+const sharing: ReadonlyArray<Right> = [
+  shared(
+    "coordination.k8s.io",
+    "leases",
+    ["get", "list", "watch", "patch", "delete"],
+    "no replica owns a queue, and no message is forwarded"
+  ),
+  shared("", "configmaps", ["get", "list", "watch", "patch", "delete"], "no replica hears which messages to forward")
+]
+
 const cleanup: ReadonlyArray<Right> = [
   here(queueGroup, "mirrordclustersplitsessions", ["list", "delete"], "splits outlive the operator"),
   here(mirrordGroup, "mirrordclusterworkloadpatches", ["list", "patch", "delete"], "splits outlive the operator"),
@@ -75,4 +96,4 @@ const cleanup: ReadonlyArray<Right> = [
   )
 ]
 
-export const queueRights: RightCard = { operator, cleanup }
+export const queueRights: RightCard = { operator: [...operator, ...sharing], cleanup }

@@ -46,6 +46,16 @@ export const queueSettings = {
     about:
       "whether pods are [taken out of their ReplicaSet](../operating/queues.md#the-pods-of-the-workload) one by one, " +
       "if the configuration has no `restart.strategy`; otherwise the workload is restarted as a whole"
+  },
+  sharesQueues: {
+    variable: "OPERATOR_SQS_SPLITTING_SHARDING",
+    form: "truth",
+    default: false,
+    value: "operator.sqsSplittingSharding",
+    where: "splits",
+    about:
+      "`true` lets the replicas [share the queues](../operating/queues.md#replicas-that-share-the-queues) whose " +
+      "messages are forwarded; otherwise the leader forwards all of them"
   }
 } as const satisfies SettingCard
 

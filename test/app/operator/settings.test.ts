@@ -64,6 +64,7 @@ describe("settings", () => {
     const valuesOf = settingOf("values")
     expect(await valuesOf({})).toMatchObject({ sharding: false })
     expect(await valuesOf({ ...sharding, ...pod })).toMatchObject({ sharding: true })
+    expect((await refusal({ OPERATOR_SQS_SPLITTING_SHARDING: "true" })).message).toMatch(/^OPERATOR_SQS_SPLITTING_SH/u)
     expect((await refusal(sharding)).message).toBe(
       "OPERATOR_MULTI_CLUSTER_SHARDING is true, but the replica does not know its pod; " +
         "set OPERATOR_POD_NAME and OPERATOR_POD_UID."

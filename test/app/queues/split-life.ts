@@ -4,15 +4,26 @@ import { type Change, Changes } from "../../../src/app/kernel/change-feed.ts"
 import { CurrentSettings } from "../../../src/app/kernel/setting-values.ts"
 import { PodReviews } from "../../../src/app/queues/pod-reviews.ts"
 import { QueueSplits } from "../../../src/app/queues/queue-splits.ts"
-import { QueueSplitting } from "../../../src/app/queues/queue-splitting.ts"
+import { QueueSplitting, type SplittingOptions } from "../../../src/app/queues/queue-splitting.ts"
+import { watchPumpOrders } from "../../../src/app/queues/sharding/pump-orders.ts"
+import { pumpQueues } from "../../../src/app/queues/sharding/pump-queues.ts"
+import { makeSharedForwarders } from "../../../src/app/queues/sharding/shared-forwarders.ts"
 import { splitLayer } from "../../../src/app/queues/split-capability.ts"
+import { watchLeases } from "../../../src/app/sharding/seen-leases.ts"
+import { bePresent } from "../../../src/app/sharding/share.ts"
 import { patchedLabel } from "../../../src/domain/queues/pod-patch.ts"
 import { reviewPod } from "../../../src/domain/queues/pod-review.ts"
 import { queueRecords } from "../../../src/domain/queues/stored-queue.ts"
 import { splitSessions } from "../../../src/domain/queues/stored-session.ts"
 import { splitPatches } from "../../../src/domain/queues/stored-split.ts"
 import type { WantedSplit } from "../../../src/domain/queues/wanted-split.ts"
-import { apiServices, mutatingWebhookConfigurations, pods } from "../../../src/domain/resources/core-kinds.ts"
+import {
+  apiServices,
+  configMaps,
+  leases,
+  mutatingWebhookConfigurations,
+  pods
+} from "../../../src/domain/resources/core-kinds.ts"
 import {
   type MirrordClusterSession,
   mirrordClusterSessions
@@ -139,12 +150,75 @@ export interface OperateOptions {
   /** The port as the operator's credentials may use it. */
   readonly queues?: MessageQueues["Service"]
   readonly addsSessionKey?: boolean
+  /** Where replicas share the queues. */
+  readonly sharedForwarders?: SplittingOptions["sharedForwarders"]
 }
+
+const operatorNamespace = "mirrord"
+
+/** The receives of one replica that have not ended, by queue. */
+class Receiver {
+  readonly process: OperatorProcess
+  readonly #open = new Map<string, number>()
+
+  constructor(process: OperatorProcess) {
+    this.process = process
+  }
+
+  receives = (url: string): boolean => !this.process.isDead && (this.#open.get(url) ?? 0) > 0
+
+  count(url: string, by: number): void {
+    this.#open.set(url, (this.#open.get(url) ?? 0) + by)
+  }
+}
+
+const receivers = new WeakMap<SplitCluster, Array<Receiver>>()
+
+/** A replica that takes its share of the queues, whether it leads or not. The end of its scope stops it in order. */
+export const shareQueues = Effect.fnUntraced(function* (
+  cluster: SplitCluster,
+  name: string,
+  process = new OperatorProcess()
+) {
+  const receiver = new Receiver(process)
+  const all = [...(receivers.get(cluster) ?? []), receiver]
+  receivers.set(cluster, all)
+  const overlaps: Array<string> = []
+  const receive: MessageQueues["Service"]["receive"] = (one) =>
+    Effect.suspend(() => {
+      const others = (receivers.get(cluster) ?? []).filter((other) => other !== receiver && other.receives(one.url))
+      if (others.length > 0) overlaps.push(`${name} receives from ${one.url}, as another replica does`)
+      receiver.count(one.url, 1)
+      return Effect.ensuring(
+        cluster.queues.receive(one),
+        Effect.sync(() => receiver.count(one.url, -1))
+      )
+    })
+  const scope = yield* Scope.make()
+  const api = process.api(cluster.api)
+  const at = { api, namespace: operatorNamespace, pod: { name, uid: `uid-of-${name}` } }
+  const [seen, presentSince, orders] = yield* Effect.all([
+    watchLeases(at),
+    bePresent(at, 1),
+    watchPumpOrders(api, operatorNamespace)
+  ]).pipe(Scope.provide(scope))
+  const splitting = { queues: process.queues({ ...cluster.queues, receive }), jq }
+  yield* Effect.forkIn(pumpQueues({ ...at, seen, presentSince }, splitting, orders).pipe(Scope.provide(scope)), scope)
+  const sharedForwarders: NonNullable<SplittingOptions["sharedForwarders"]> = (led, changed) =>
+    makeSharedForwarders({ api: led, namespace: operatorNamespace, orders, seen }, changed)
+  return { name, scope, process, sharedForwarders, overlaps }
+})
+export type SharingReplica = Effect.Success<ReturnType<typeof shareQueues>>
 
 /** Starts the operator's part, which answers for pods from now on. */
 export const operate = Effect.fnUntraced(function* (
   cluster: SplitCluster,
-  { addsSessionKey = true, process = new OperatorProcess(), queues = cluster.queues }: OperateOptions = {}
+  {
+    addsSessionKey = true,
+    process = new OperatorProcess(),
+    queues = cluster.queues,
+    sharedForwarders
+  }: OperateOptions = {}
 ) {
   const scope = yield* Scope.make()
   const ground = yield* groundOf({ api: process.api(cluster.api) }).pipe(Scope.provide(scope))
@@ -152,7 +226,8 @@ export const operate = Effect.fnUntraced(function* (
     settings: { lingerSeconds: 60, isolatesPods: false, waitsForPods: true },
     queues: process.queues(queues),
     jq,
-    endpoint: undefined
+    endpoint: undefined,
+    sharedForwarders
   }
   const made = yield* Layer.build(splitLayer).pipe(
     Effect.provideContext(Context.add(ground, QueueSplitting, { options, servedAuthority: () => undefined })),
@@ -212,10 +287,16 @@ export const put = (cluster: SplitCluster, body: string, to: string, now: number
   found?.send({ MessageBody: body, MessageAttributes, ...fifo }, now)
 }
 
+/** The names of orders about queues, and of their Leases. */
+const pumpPrefix = "mirrord-operator-queue-"
+
 /** All that is left of splits beside the original queues: names of objects and queues, and of pods that are patched. */
 export const leftOf = (cluster: SplitCluster): ReadonlyArray<string> => [
   ...[splitPatches, queueRecords, splitSessions, mutatingWebhookConfigurations].flatMap((kind) =>
     cluster.api.peekAll(kind).map(({ metadata }) => `${kind.plural} ${metadata.name}`)
+  ),
+  ...[configMaps, leases].flatMap((kind) =>
+    cluster.api.peekAll(kind).flatMap(({ metadata: { name } }) => (name.startsWith(pumpPrefix) ? [name] : []))
   ),
   ...cluster.sqs.names.filter((name) => name.startsWith("mirrord-tmp-")),
   ...cluster.api.peekAll(pods).flatMap(({ metadata }) => (metadata.labels?.[patchedLabel] ? [metadata.name] : []))

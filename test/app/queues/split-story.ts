@@ -1,6 +1,6 @@
 /** Random stories of a split, under virtual time, and what they break of the rules about splits. */
 
-import { Clock, Effect, Layer, Logger } from "effect"
+import { Clock, Effect, Exit, Layer, Logger, Scope } from "effect"
 import fc from "fast-check"
 import { at } from "../../../src/domain/json.ts"
 import { queueRecords } from "../../../src/domain/queues/stored-queue.ts"
@@ -11,7 +11,19 @@ import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass } from "../../support/connect-request.ts"
 import { virtualTime } from "../../support/virtual-time.ts"
 import type { SplitCluster } from "./split-cluster.ts"
-import { begin, clusterWith, configure, end, leftOf, makeSession, operate, put, wanted } from "./split-life.ts"
+import {
+  begin,
+  clusterWith,
+  configure,
+  end,
+  leftOf,
+  makeSession,
+  operate,
+  put,
+  shareQueues,
+  type SharingReplica,
+  wanted
+} from "./split-life.ts"
 
 /** The attribute `to` of messages. Cyd wants Bob's messages too, unless a program chooses. */
 const names = ["ann", "bob", "cyd"] as const
@@ -93,7 +105,7 @@ export const splitStoryOf = (number: number): SplitStory => {
 
 /** A rule about splits that a story broke: its id in docs/concepts/failures.md, and what happened. */
 export interface BrokenRule {
-  readonly id: "S-Q1" | "S-Q2" | "S-Q3" | "S-Q4" | "S-Q5" | "L-Q1" | "L-Q2"
+  readonly id: "S-Q1" | "S-Q2" | "S-Q3" | "S-Q4" | "S-Q5" | "S-Q6" | "L-Q1" | "L-Q2"
   readonly detail: string
 }
 
@@ -120,11 +132,17 @@ class Player {
   readonly bodies: Array<{ readonly body: string; readonly to: string; readonly at: number }> = []
   readonly #broken = new Map<string, BrokenRule>()
   operator: Effect.Success<ReturnType<typeof operate>> | undefined
+  readonly #isShared: boolean
+  /** Where queues are shared: the replicas that run, the leader first. */
+  readonly #replicas: Array<SharingReplica> = []
+  #begun = 0
   isPutting = true
   conflicts = 0
 
-  constructor(given: SplitStory) {
+  /** `isShared`: two replicas share the queues. */
+  constructor(given: SplitStory, isShared: boolean) {
     this.story = given
+    this.#isShared = isShared
     this.cluster = clusterWith(given)
     let random = 7
     this.cluster.api.before = ({ name, verb }) => {
@@ -191,6 +209,7 @@ class Player {
     const values = this.story.ids.flatMap((id) => this.cluster.values("consumer", id.toUpperCase()))
     for (const value of values)
       if (!sqs.names.includes(value ?? "")) this.#note("S-Q5", `a pod reads ${value}, which is not there`)
+    for (const overlap of this.#replicas.flatMap(({ overlaps }) => overlaps)) this.#note("S-Q6", overlap)
   }
 
   #leave(one: Joined, now: number): void {
@@ -206,7 +225,20 @@ class Player {
   })
 
   readonly operate = Effect.gen({ self: this }, function* () {
-    this.operator = yield* operate(this.cluster)
+    while (this.#isShared && this.#replicas.length < 2)
+      this.#replicas.push(yield* shareQueues(this.cluster, `replica-${this.#begun++}`))
+    this.operator ??= yield* operate(this.cluster, this.#replicas[0])
+  })
+
+  /** An operator is killed: where queues are shared the leader or the other replica, which may also be stopped. */
+  readonly #kill = Effect.fnUntraced({ self: this }, function* (this: Player, seconds: number) {
+    const index = this.#isShared && seconds % 3 > 0 ? 1 : 0
+    const [replica] = this.#replicas.splice(index, 1)
+    if (index === 0) {
+      this.operator?.process.kill()
+      this.operator = undefined
+    } else if (seconds % 3 === 1) replica?.process.kill()
+    else if (replica !== undefined) yield* Effect.forkScoped(Scope.close(replica.scope, Exit.void))
   })
 
   /** Changes the Deployment if there is one. */
@@ -247,14 +279,11 @@ class Player {
   readonly #without = Effect.fnUntraced(
     { self: this },
     function* (this: Player, { _tag, seconds }: Extract<Step, { seconds: number }>) {
-      const { cluster, operator } = this
+      const { cluster } = this
       const answers = cluster.operator
       cluster.operator = _tag === "Unreachable" ? answers : undefined
       cluster.api.setReachable(_tag !== "Unreachable")
-      if (_tag === "Kill") {
-        operator?.process.kill()
-        this.operator = undefined
-      }
+      if (_tag === "Kill") yield* this.#kill(seconds)
       yield* this.pass(seconds)
       cluster.api.setReachable(true)
       cluster.operator = answers
@@ -304,8 +333,8 @@ class Player {
 }
 
 /** Plays a story to its end, when all is well again and the sessions are over. */
-const play = Effect.fnUntraced(function* (given: SplitStory) {
-  const player = new Player(given)
+const play = Effect.fnUntraced(function* (given: SplitStory, isShared: boolean) {
+  const player = new Player(given, isShared)
   const { cluster } = player
   yield* begin(cluster)
   yield* player.operate
@@ -356,10 +385,10 @@ const strayed = ({ bodies, cluster, joined, story: { steps } }: Player): Readonl
   })
 }
 
-/** Tells a story. Gives all that it broke, in the order in which it was seen. */
-export const tellSplitStory = (given: SplitStory): Promise<ReadonlyArray<BrokenRule>> =>
+/** Tells a story. Gives all that it broke, in the order in which it was seen. `isShared`: replicas share the queues. */
+export const tellSplitStory = (given: SplitStory, isShared = false): Promise<ReadonlyArray<BrokenRule>> =>
   Effect.gen(function* () {
-    const player = yield* play(given)
+    const player = yield* play(given, isShared)
     const { bodies, broken, cluster } = player
     const isRead = new Set(cluster.read.filter(({ by }) => !player.mirrors(by)).map(({ body }) => body))
     const lost = bodies.filter(({ body }) => !isRead.has(body))

@@ -62,6 +62,20 @@ const fifo = { ...main, source: { ...bills, identity: orders.identity } }
 describe("splitPlan", () => {
   it.each<[string, ObservedSplit, ReadonlyArray<string>]>([
     ["asks for nothing while all is well", live, []],
+    [
+      "says that a session is ready when its queue is forwarded",
+      { ...live, sessions: live.sessions.map((one) => ({ ...one, phase: "resourcesReady" as const })) },
+      ["WriteStatus"]
+    ],
+    [
+      "not while the owner of the queue has still to take the table",
+      {
+        ...live,
+        sessions: live.sessions.map((one) => ({ ...one, phase: "resourcesReady" as const })),
+        forwarders: [{ ...forwarder, isAwaited: true }]
+      },
+      []
+    ],
     ["waits with the end of a queue for its route", { ...live, sessions: [] }, ["WriteRecord", "StartForwarding"]],
     [
       "waits for a batch that still sends to it",

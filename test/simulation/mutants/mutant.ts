@@ -17,8 +17,8 @@ export interface Edit {
   readonly replace: string
 }
 
-/** A series of stories: a kind of random stories, or those of splits of queues. */
-export type Series = StoryKind | "splits"
+/** A series of stories: a kind of random stories, or those of splits of queues, which replicas may share. */
+export type Series = StoryKind | "splits" | "shared splits"
 
 /** A planted mistake: one file `<name>.yaml` beside this file. */
 export interface Mutant {

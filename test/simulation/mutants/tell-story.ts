@@ -19,11 +19,11 @@ type SplitStories = typeof import("../../app/queues/split-story.ts")
 /** `mistake`: the name of the planted mistake, which `plant` knows; the program as it is if it is `undefined`. */
 export const tellerOf = async (series: Series = "usual", mistake?: string): Promise<TellStory> => {
   const planted = mistake === undefined ? "" : `?planted=${mistake}`
-  if (series === "splits") {
+  if (series === "splits" || series === "shared splits") {
     // Which files a mistake changes is known from the imports of the program as it is.
     await import("../../app/queues/split-story.ts")
     const { splitStoryOf, tellSplitStory }: SplitStories = await import(`../../app/queues/split-story.ts${planted}`)
-    return (story) => tellSplitStory(splitStoryOf(story))
+    return (story) => tellSplitStory(splitStoryOf(story), series === "shared splits")
   }
   await import("../../../lab/simulation/story/run-story.ts")
   const { runStory }: Simulation = await import(`../../../lab/simulation/story/run-story.ts${planted}`)

@@ -20,7 +20,7 @@ import type { Term } from "../../kernel/term.ts"
 import { untilDone } from "../../kernel/until-done.ts"
 import { apiWhileLeading, connectorWhileLeading } from "../../leadership/while-leading.ts"
 import type { SeenLeases } from "../../sharding/seen-leases.ts"
-import { removeObject, runShare, type Sharer } from "../../sharding/share.ts"
+import { runShare, type Sharer } from "../../sharding/share.ts"
 import { changeFleet } from "../change-fleet.ts"
 import type { ConfigurationSource } from "../configuration-source.ts"
 import { type ChangingFleet, type FleetEvents, makeFleet } from "../fleet.ts"
@@ -92,6 +92,16 @@ const serveCluster = Effect.fnUntraced(function* (
   )
 })
 
+/** Deletes the report of a cluster that has left the fleet. */
+const removeReport = ({ api, namespace }: Sharer, cluster: ClusterName): Effect.Effect<void> => {
+  const { name } = placeOf({ api, namespace, sha256Hex }, cluster)
+  return Effect.ignore(
+    Effect.flatMap(api.get(configMaps, name, namespace), ({ metadata: { uid } }) =>
+      api.delete(configMaps, name, { namespace, ...(uid === undefined ? {} : { uid }) })
+    )
+  )
+}
+
 /** Brings the owned clusters to each new configuration. */
 const followConfiguration = Effect.fnUntraced(function* (
   { configuration, fleet, terms }: Shard,
@@ -153,12 +163,12 @@ export const runShard = Effect.fnUntraced(function* (
     sharer,
     {
       noun: "cluster",
+      shown: (cluster) => cluster,
       names: () => configuration.known().members.flatMap((member) => (isOutbound(member) ? [] : [member.name])),
       leaseOf: (cluster) => clusterLeaseName(cluster, sha256Hex),
       metadata: () => clusterLeaseMetadata,
       serve: (cluster, term) => serveCluster(shard, cluster, term),
-      forget: (cluster) =>
-        removeObject(sharer, configMaps, placeOf({ api: sharer.api, namespace, sha256Hex }, cluster).name)
+      forget: (cluster) => removeReport(sharer, cluster)
     },
     news
   )
