@@ -6,14 +6,7 @@
  */
 
 import { Clock, Effect, Redacted, Result } from "effect"
-import { readCertificate } from "../../adapters/x509/read-certificate.ts"
-import {
-  isPair,
-  type KeptCertificate,
-  makeTunnelAuthority,
-  pinOf,
-  signNextAuthority
-} from "../../adapters/x509/tunnel-certificates.ts"
+import type { KeptCertificate } from "../../adapters/x509/tunnel-certificates.ts"
 import { decodeBase64Text, encodeBase64Text } from "../../domain/fleet/credentials/base64.ts"
 import {
   exchangeAnnotation,
@@ -31,6 +24,7 @@ import { ownerLabel } from "../../domain/sessions/names.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
 import { logInfo } from "../kernel/log.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
+import { CurrentTunnelCertificates, type TunnelCertificates } from "./tunnel-certificates.ts"
 
 export const tunnelAuthoritySecret = "mirrord-outbound-authority"
 
@@ -63,7 +57,7 @@ const pairData = (name: "tls" | "next", { certificatePem, keyPem }: KeptCertific
 /** The texts of a Secret; empty for those that it does not have. */
 type TextOf = (key: string) => string
 
-const pairIn = (text: TextOf, name: "tls" | "next"): KeptCertificate | undefined => {
+const pairIn = ({ isPair }: TunnelCertificates, text: TextOf, name: "tls" | "next"): KeptCertificate | undefined => {
   const [certificatePem, keyPem] = [text(`${name}.crt`), Redacted.make(text(`${name}.key`))]
   return isPair(certificatePem, keyPem) ? { certificatePem, keyPem } : undefined
 }
@@ -76,48 +70,49 @@ const livesIn = (text: TextOf, until: number, annotations: Readonly<Record<strin
   isAsked: annotations?.[exchangeAnnotation] !== undefined
 })
 
-const readAuthority = (secret: KubeObject): TunnelAuthority | undefined => {
+const readAuthority = (certificates: TunnelCertificates, secret: KubeObject): TunnelAuthority | undefined => {
   const { data, metadata } = Result.getOrUndefined(readResource(secrets, secret)) ?? {}
   const text: TextOf = (key) => Result.getOrElse(decodeBase64Text(data?.[key] ?? ""), () => "")
-  const signing = pairIn(text, "tls")
-  const until = signing && readCertificate(signing.certificatePem)?.validity.until
+  const signing = pairIn(certificates, text, "tls")
+  const until = signing && certificates.validityOf(signing.certificatePem)?.until
   if (signing === undefined || until === undefined) return undefined
   const former = text("former.crt")
   const bundlePem = [signing.certificatePem, text("next.crt"), former].toSorted().join("")
   return {
     ...signing,
-    pin: pinOf(signing.certificatePem),
+    pin: certificates.pinOf(signing.certificatePem),
     bundlePem,
     bundleHash: sha256Hex(bundlePem),
     // A token that has the pin of the former one finds it at the end.
     chainPem: former === "" ? signing.certificatePem : text("cross.crt") + former,
     sequence: { epoch: metadata?.uid ?? "", number: Number.parseInt(text("number") || "0", 10) },
     lives: livesIn(text, until, metadata?.annotations),
-    next: pairIn(text, "next"),
+    next: pairIn(certificates, text, "next"),
     resourceVersion: metadata?.resourceVersion ?? ""
   }
 }
 
 /** The authority in an object; the failure says what people can do. */
-const authorityIn = (api: KubeApi, secret: KubeObject): Effect.Effect<TunnelAuthority, KubeError> => {
-  const authority = readAuthority(secret)
-  return authority === undefined
-    ? Effect.fail(
-        new KubeError({
-          cluster: api.cluster,
-          operation: `read Secret ${tunnelAuthoritySecret}`,
-          reason: "Invalid",
-          detail:
-            "it holds no certificate with its key; delete it, and the operator makes another, for which each member " +
-            `needs ${renewCommand("NAME")}`
-        })
-      )
-    : Effect.succeed(authority)
-}
+const authorityIn = Effect.fnUntraced(function* (
+  api: KubeApi,
+  secret: KubeObject
+): Effect.fn.Return<TunnelAuthority, KubeError> {
+  const authority = readAuthority(yield* CurrentTunnelCertificates, secret)
+  if (authority !== undefined) return authority
+  return yield* new KubeError({
+    cluster: api.cluster,
+    operation: `read Secret ${tunnelAuthoritySecret}`,
+    reason: "Invalid",
+    detail:
+      "it holds no certificate with its key; delete it, and the operator makes another, for which each member " +
+      `needs ${renewCommand("NAME")}`
+  })
+})
 
-const make = Effect.flatMap(Clock.currentTimeMillis, (now) =>
-  Effect.promise(() => makeTunnelAuthority(authorityLife(now)))
-)
+const make = Effect.gen(function* () {
+  const { makeAuthority } = yield* CurrentTunnelCertificates
+  return yield* makeAuthority(authorityLife(yield* Clock.currentTimeMillis))
+})
 
 const create = Effect.fnUntraced(function* (api: KubeApi, namespace: string): Effect.fn.Return<KubeObject, KubeError> {
   const secret = {
@@ -164,7 +159,8 @@ const changeFor = Effect.fnUntraced(function* (present: TunnelAuthority, step: E
   if (step === "Keep" || next === undefined) return undefined
   // It is shown only while the former one is trusted, with time to spare for a primary that was down.
   const life = tunnelLife(now, 2 * maxCertificateHours)
-  const cross = yield* Effect.promise(() => signNextAuthority(present, next, life))
+  const { signNext } = yield* CurrentTunnelCertificates
+  const cross = yield* signNext(present, next, life)
   const former = encoded({ "former.crt": certificatePem, "cross.crt": cross, "former-since": timestamp(now) })
   return { data: { ...pairData("tls", next), ...former, "next.crt": null, "next.key": null, "next-since": null } }
 })

@@ -7,7 +7,6 @@
 
 import type { Duplex } from "node:stream"
 import { Clock, Effect, FiberSet, Queue, Result, type Scope } from "effect"
-import { signCell } from "../../adapters/x509/tunnel-certificates.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import { credentialsLabel } from "../../domain/fleet/credentials/cluster-auth.ts"
 import { whyOutside } from "../../domain/outbound/bootstrap-ranges.ts"
@@ -56,6 +55,7 @@ import {
   refusalOf,
   renewCertificate
 } from "./members.ts"
+import { CurrentTunnelCertificates } from "./tunnel-certificates.ts"
 
 export interface CellSettings extends CellPorts {
   /** As in the port for tunnels. */
@@ -315,11 +315,12 @@ const exchange = Effect.fnUntraced(function* (state: State, { api, configured, n
 
 /** The cell's own certificate: another one each day, and with each authority. */
 const makeOwnIdentity = Effect.fnUntraced(function* (state: State, options: CellOptions) {
+  const { signCell } = yield* CurrentTunnelCertificates
   const make = Effect.gen(function* () {
     const { authority } = state
     const now = yield* Clock.currentTimeMillis
     const life = tunnelLife(now, ownHours)
-    const signed = yield* Effect.promise(() => signCell(authority, ["braid-cell"], life, authority.chainPem))
+    const signed = yield* signCell(authority, life, authority.chainPem)
     return { ...signed, until: now + ownShownFor, chainPem: authority.chainPem }
   })
   let own = yield* make

@@ -7,7 +7,6 @@
 
 import { createHash, timingSafeEqual } from "node:crypto"
 import { Clock, Effect, Redacted, Result } from "effect"
-import { readMemberCertificate, signOutpost } from "../../adapters/x509/tunnel-certificates.ts"
 import { type ClusterName, credentialsSecretName } from "../../domain/fleet/cluster-name.ts"
 import { admittedKeysData, readAdmittedKeys, sinceKey, withNextKey } from "../../domain/outbound/admitted-keys.ts"
 import {
@@ -29,6 +28,7 @@ import { orIf } from "../kernel/or-if.ts"
 import type { Reflector } from "../kernel/reflector.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import type { TunnelAuthority } from "./authority.ts"
+import { CurrentTunnelCertificates } from "./tunnel-certificates.ts"
 
 export interface MembersOptions {
   readonly api: KubeApi
@@ -68,19 +68,17 @@ export const refusalOf = (members: MembersOptions, { keyId, name }: MemberCertif
         `Run ${renewCommand(name)}, and give this cluster the token.`
 }
 
-const sign = (
+const sign = Effect.fnUntraced(function* (
   { authority, certificateHours }: MembersOptions,
   name: ClusterName,
   requestPem: string
-): Effect.Effect<{ readonly certificatePem: string; readonly keyId: string }, string> =>
-  Effect.flatMap(Clock.currentTimeMillis, (now) =>
-    Effect.promise(() => signOutpost(authority(), { name, requestPem, life: tunnelLife(now, certificateHours) }))
-  ).pipe(
-    Effect.flatMap(Effect.fromResult),
-    Effect.flatMap((certificatePem) =>
-      Effect.map(Effect.fromResult(readMemberCertificate(certificatePem)), ({ keyId }) => ({ certificatePem, keyId }))
-    )
-  )
+): Effect.fn.Return<{ readonly certificatePem: string; readonly keyId: string }, string> {
+  const { readMember, signOutpost } = yield* CurrentTunnelCertificates
+  const life = tunnelLife(yield* Clock.currentTimeMillis, certificateHours)
+  const certificatePem = yield* signOutpost(authority(), { name, requestPem, life })
+  const { keyId } = yield* Effect.fromResult(readMember(certificatePem))
+  return { certificatePem, keyId }
+})
 
 const write = (
   { api, cache, namespace }: MembersOptions,

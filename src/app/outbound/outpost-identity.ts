@@ -6,8 +6,6 @@
  */
 
 import { Effect, Redacted, Result } from "effect"
-import { readCertificate } from "../../adapters/x509/read-certificate.ts"
-import { isPair, makeOutpostRequest, readMemberCertificate } from "../../adapters/x509/tunnel-certificates.ts"
 import { decodeBase64Text, encodeBase64Text } from "../../domain/fleet/credentials/base64.ts"
 import { parseToken } from "../../domain/outbound/bootstrap-token.ts"
 import type { CommandSequence } from "../../domain/outbound/command-sequence.ts"
@@ -18,6 +16,7 @@ import { ownerLabel } from "../../domain/sessions/names.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 import { DialFailed, TunnelDialler, type TunnelIdentity } from "../../ports/tunnel.ts"
 import { orIf } from "../kernel/or-if.ts"
+import { CurrentTunnelCertificates, type TunnelCertificates } from "./tunnel-certificates.ts"
 
 export const outpostSecret = "mirrord-outbound-identity"
 
@@ -37,29 +36,34 @@ export interface OutpostPlace {
 }
 
 /** An identity of these parts; `undefined` if the certificate is none of a member's. */
-const identityOf = (identity: Omit<KeptIdentity, "known">): KeptIdentity | undefined => {
+const identityOf = (
+  { readMember, validityOf }: TunnelCertificates,
+  identity: Omit<KeptIdentity, "known">
+): KeptIdentity | undefined => {
   const { certificatePem } = identity
-  const member = Result.getOrUndefined(readMemberCertificate(certificatePem))
-  const validity = readCertificate(certificatePem)?.validity
+  const member = Result.getOrUndefined(readMember(certificatePem))
+  const validity = validityOf(certificatePem)
   if (member === undefined || validity === undefined) return undefined
   const life = { from: validity.from ?? 0, until: member.until }
   return { ...identity, known: { id: `${member.keyId} ${life.until}`, name: member.name, life } }
 }
 
 /** The identity in the Secret; `undefined` if there is none that can be used. */
-export const readIdentity = ({ api, namespace }: OutpostPlace): Effect.Effect<KeptIdentity | undefined, KubeError> =>
-  api.get(secrets, outpostSecret, namespace).pipe(
-    Effect.map((secret) => {
-      const data = Result.getOrUndefined(readResource(secrets, secret))?.data
-      const text = (key: string): string => Result.getOrElse(decodeBase64Text(data?.[key] ?? ""), () => "")
-      const [certificatePem, keyPem, authoritiesPem] = [text("tls.crt"), text("tls.key"), text("ca.crt")]
-      const sequence = { epoch: text("epoch"), number: Number(text("number")) }
-      return keyPem === "" || authoritiesPem === "" || sequence.epoch === "" || !Number.isSafeInteger(sequence.number)
-        ? undefined
-        : identityOf({ certificatePem, keyPem: Redacted.make(keyPem), authoritiesPem, token: text("token"), sequence })
-    }),
-    orIf("NotFound", Effect.undefined)
-  )
+export const readIdentity = Effect.fnUntraced(function* ({
+  api,
+  namespace
+}: OutpostPlace): Effect.fn.Return<KeptIdentity | undefined, KubeError> {
+  const certificates = yield* CurrentTunnelCertificates
+  const secret = yield* api.get(secrets, outpostSecret, namespace).pipe(orIf("NotFound", Effect.undefined))
+  const data = secret && Result.getOrUndefined(readResource(secrets, secret))?.data
+  const text = (key: string): string => Result.getOrElse(decodeBase64Text(data?.[key] ?? ""), () => "")
+  const [certificatePem, keyPem, authoritiesPem] = [text("tls.crt"), text("tls.key"), text("ca.crt")]
+  const sequence = { epoch: text("epoch"), number: Number(text("number")) }
+  if (keyPem === "" || authoritiesPem === "" || sequence.epoch === "" || !Number.isSafeInteger(sequence.number))
+    return undefined
+  const pair = { certificatePem, keyPem: Redacted.make(keyPem) }
+  return identityOf(certificates, { ...pair, authoritiesPem, token: text("token"), sequence })
+})
 
 /** Keeps an identity in place of the one before. */
 export const keepIdentity = (
@@ -83,9 +87,12 @@ export const keepIdentity = (
 }
 
 /** The identity of a certificate that the cell has given for this key; the failure is a clause. */
-export const givenIdentity = (given: Omit<KeptIdentity, "known">): Result.Result<KeptIdentity, string> => {
-  const identity = identityOf(given)
-  return identity === undefined || !isPair(given.certificatePem, given.keyPem)
+export const givenIdentity = (
+  certificates: TunnelCertificates,
+  given: Omit<KeptIdentity, "known">
+): Result.Result<KeptIdentity, string> => {
+  const identity = identityOf(certificates, given)
+  return identity === undefined || !certificates.isPair(given.certificatePem, given.keyPem)
     ? Result.fail("the primary answered with something that is no certificate of a member's tunnel for this key")
     : Result.succeed(identity)
 }
@@ -114,7 +121,9 @@ export const redeemToken = Effect.fnUntraced(function* ({
   const parsed = yield* Effect.mapError(Effect.fromResult(parseToken(Redacted.value(token))), unusable)
   if (address === undefined || pin === undefined)
     return yield* unusable("the token needs operator.outbound.bootstrap and operator.outbound.pin; set both")
-  const { keyPem, requestPem } = yield* Effect.promise(() => makeOutpostRequest())
+  const certificates = yield* CurrentTunnelCertificates
+  const { keyPem, requestPem } = yield* certificates.makeRequest
   const redeemed = yield* redeem({ address, pin, token, requestPem })
-  return yield* Effect.mapError(Effect.fromResult(givenIdentity({ ...redeemed, keyPem, token: parsed.id })), unusable)
+  const given = givenIdentity(certificates, { ...redeemed, keyPem, token: parsed.id })
+  return yield* Effect.mapError(Effect.fromResult(given), unusable)
 })

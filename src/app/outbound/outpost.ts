@@ -7,7 +7,6 @@
 
 import type { Duplex } from "node:stream"
 import { Cause, Clock, Effect, Exit, Queue, Random, type Redacted, Result, Schedule, Scope, Semaphore } from "effect"
-import { areAuthorities, makeOutpostRequest } from "../../adapters/x509/tunnel-certificates.ts"
 import { judgeCommand } from "../../domain/outbound/command-sequence.ts"
 import { type CellMessage, readCellLine, tunnelProtocol, writeLine } from "../../domain/outbound/control-message.ts"
 import {
@@ -38,6 +37,7 @@ import {
   redeemToken,
   tokenId
 } from "./outpost-identity.ts"
+import { CurrentTunnelCertificates, type TunnelCertificates } from "./tunnel-certificates.ts"
 
 export interface OutpostOptions extends OutpostPlace {
   /** Host and port of the cell's tunnels. */
@@ -58,6 +58,7 @@ interface Dialled {
 interface State {
   readonly options: OutpostOptions
   readonly dialler: TunnelDialler["Service"]
+  readonly certificates: TunnelCertificates
   readonly scope: Scope.Scope
   readonly elapsed: () => number
   readonly dialled: Map<number, Dialled>
@@ -111,11 +112,11 @@ const takeCertificate = Effect.fnUntraced(function* (
   state: State,
   { certificate, id }: Extract<CellMessage, { readonly _tag: "Certificate" }>
 ): Effect.fn.Return<void> {
-  const { asked, identity } = state
+  const { asked, certificates, identity } = state
   const keyPem = asked.get(id)
   if (keyPem === undefined || identity === undefined) return
   asked.clear()
-  const given = givenIdentity({ ...identity, certificatePem: certificate, keyPem })
+  const given = givenIdentity(certificates, { ...identity, certificatePem: certificate, keyPem })
   if (Result.isFailure(given)) return yield* logWarning("certificate is not renewed", { problem: given.failure })
   const problem = yield* keep(state, given.success)
   if (problem !== undefined) return yield* logWarning("certificate is not kept", { problem })
@@ -142,7 +143,7 @@ const takeAuthorities = Effect.fnUntraced(function* (
       accepted: identity.sequence.number
     })
   }
-  if (!areAuthorities(authorities))
+  if (!state.certificates.areAuthorities(authorities))
     return yield* logWarning("authorities of the primary are not used", { problem: "they are no certificates" })
   const next = { ...identity, authoritiesPem: authorities, sequence: { epoch, number } }
   const problem = yield* keep(state, next)
@@ -224,7 +225,7 @@ const startDial = Effect.fnUntraced(function* (state: State, id: number): Effect
 })
 
 const askForCertificate = Effect.fnUntraced(function* (state: State, id: number): Effect.fn.Return<void> {
-  const { keyPem, requestPem } = yield* Effect.promise(() => makeOutpostRequest())
+  const { keyPem, requestPem } = yield* state.certificates.makeRequest
   const { asked, dialled } = state
   const question = String(++state.lastQuestion)
   asked.set(question, keyPem)
@@ -342,6 +343,7 @@ export const runOutpost = Effect.fnUntraced(function* (
   const state: State = {
     options,
     dialler: yield* TunnelDialler,
+    certificates: yield* CurrentTunnelCertificates,
     scope: yield* Effect.scope,
     elapsed,
     dialled: new Map(),
