@@ -8,18 +8,17 @@ import type { ClusterName } from "../fleet/cluster-name.ts"
 import { momentText } from "../fleet/credentials/validity.ts"
 import { renewCommand } from "./renew-command.ts"
 
-const minute = 60_000
-const hour = 60 * minute
+const hour = 3_600_000
 
 /** Certificates are valid from so long before they are made, ms, for sides whose clocks are behind. */
-const skew = minute
+const skew = hour
 /** Hours for which a certificate of a tunnel is valid at most. */
 export const maxCertificateHours = 72
 /** The same, ms: so long after an authority signed for the last time all that it has signed has ended. */
 export const longestLife = maxCertificateHours * hour
 /** How long an authority is valid, ms: ten years. */
 const authorityTime = 10 * 365 * 24 * hour
-/** Part of its life after which a certificate is renewed at the latest. */
+/** Part of the time after it was made after which a certificate is renewed at the latest. */
 const latest = 2 / 3
 /** Part of the life over which the renewals of many members are spread. */
 const spread = 1 / 10
@@ -37,8 +36,10 @@ export const tunnelLife = (now: number, hours: number): TunnelLife => ({ from: n
 export const authorityLife = (now: number): TunnelLife => ({ from: now - skew, until: now + authorityTime })
 
 /** When a certificate is to be renewed. `share`: from 0 up to 1, this member's place in the spread. */
-export const renewalAt = ({ from, until }: TunnelLife, share: number): number =>
-  from + (until - from) * (latest - spread * share)
+export const renewalAt = ({ from, until }: TunnelLife, share: number): number => {
+  const madeAt = from + skew
+  return madeAt + (until - madeAt) * (latest - spread * share)
+}
 
 /** Why a member cannot dial with a certificate that has ended, a clause; `undefined` while the certificate lasts. */
 export const whyEnded = (name: ClusterName, { until }: TunnelLife, now: number): string | undefined =>

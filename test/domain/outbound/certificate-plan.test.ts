@@ -2,18 +2,17 @@ import { describe, expect, it } from "vitest"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { authorityLife, renewalAt, tunnelLife, whyEnded } from "../../../src/domain/outbound/certificate-plan.ts"
 
-const minute = 60_000
-const hour = 60 * minute
+const hour = 3_600_000
 const now = Date.UTC(2026, 0, 1)
 
 describe("certificates of tunnels", () => {
-  it("are valid from a minute ago", () => {
-    expect(tunnelLife(now, 24)).toEqual({ from: now - minute, until: now + 24 * hour })
-    expect(authorityLife(now)).toEqual({ from: now - minute, until: now + 3_650 * 24 * hour })
+  it("are valid from an hour ago, for sides whose clocks are behind", () => {
+    expect(tunnelLife(now, 24)).toEqual({ from: now - hour, until: now + 24 * hour })
+    expect(authorityLife(now)).toEqual({ from: now - hour, until: now + 3_650 * 24 * hour })
   })
 
-  it("are renewed at two thirds of their life at the latest, spread over a tenth of it", () => {
-    const life = { from: now, until: now + 30 * hour }
+  it("are renewed at two thirds of the time after they were made at the latest, spread over a tenth of it", () => {
+    const life = tunnelLife(now, 30)
     expect(renewalAt(life, 0)).toBe(now + 20 * hour)
     expect(renewalAt(life, 0.5)).toBe(now + 18.5 * hour)
     expect(renewalAt(life, 1)).toBe(now + 17 * hour)
