@@ -20,7 +20,13 @@ export interface ListenerBounds extends DialBounds {
   readonly redemption: number
 }
 
-export const defaultBounds: ListenerBounds = { atOnce: 20, perSecond: 5, handshake: 10_000, redemption: 5_000 }
+export const defaultBounds: ListenerBounds = {
+  atOnce: 20,
+  waiting: 1_000,
+  perSecond: 5,
+  handshake: 10_000,
+  redemption: 5_000
+}
 
 /** An address without the form in which IPv6 holds those of IPv4; empty for a connection that is gone. */
 export const addressOf = (socket: Socket): string => (socket.remoteAddress ?? "").replace(/^::ffff:/u, "")
@@ -68,9 +74,20 @@ const guard = (
   })
   // Node leaves a connection open whose handshake took too long.
   secure.on("tlsClientError", (_error, socket) => socket.destroy())
-  const server = createServer({ noDelay: true }, (socket) => {
+  const begin = (socket: Socket): void => {
+    if (socket.destroyed) return
+    try {
+      show()
+      secure.emit("connection", socket)
+    } catch {
+      // OpenSSL cannot use the identity, whose keeper will have to change it.
+      socket.destroy()
+    }
+  }
+  // Not a byte is read from a connection that waits.
+  const server = createServer({ noDelay: true, pauseOnConnect: true }, (socket) => {
     socket.on("error", () => undefined)
-    const giveBack = places.take(addressOf(socket), performance.now())
+    const giveBack = places.take(addressOf(socket), performance.now(), () => begin(socket))
     if (giveBack === undefined) return void socket.destroy()
     const key = keyOf(socket)
     const leave = (proved: boolean): void => {
@@ -79,13 +96,6 @@ const guard = (
     }
     unproved.set(key, { socket, leave })
     socket.once("close", () => leave(false))
-    try {
-      show()
-      secure.emit("connection", socket)
-    } catch {
-      // OpenSSL cannot use the identity, whose keeper will have to change it.
-      socket.destroy()
-    }
   })
   const end = (): void => {
     server.close()

@@ -19,7 +19,7 @@ import {
 
 let cell: TestCell
 beforeEach(async () => {
-  cell = await startCell({ atOnce: 3, perSecond: 1_000, handshake: 200 })
+  cell = await startCell({ atOnce: 3, waiting: 1, perSecond: 1_000, handshake: 200 })
 })
 afterEach(() => cell.close())
 
@@ -117,13 +117,16 @@ describe("a cell", () => {
     expect(cell.tunnels).toHaveLength(2)
   })
 
-  it("has so many places for strangers, refuses others before TLS, and takes a place back after a while", async () => {
+  it("has so many places for strangers, lets some others wait for one, and refuses the rest before TLS", async () => {
     const [host = "", port] = cell.address.split(":")
     const silent = Array.from({ length: 3 }, () => connectTcp(Number(port), host).on("error", () => undefined))
     await Promise.all(silent.map((socket) => once(socket, "connect")))
     const identity = await outpostIdentity(cell.authority)
+    const ends = Promise.all(silent.map(closed))
+    const waiting = cell.dial({ identity })
     expect(await refused(identity)).toMatchObject({ reason: "Unreachable" })
-    await Promise.all(silent.map(closed))
+    // A place is taken back after a while.
+    await Promise.all([waiting, ends])
     await cell.dial({ identity })
   })
 
