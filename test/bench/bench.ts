@@ -14,6 +14,7 @@ import { relay } from "./relay.ts"
 import { session } from "./session.ts"
 import { sessions } from "./sessions.ts"
 import { simulation } from "./simulation.ts"
+import { tunnel } from "./tunnel.ts"
 
 /** A benchmark: its name, what it measures, and the measurement, which gives the lines to print. */
 const benchmarks: ReadonlyArray<
@@ -39,6 +40,7 @@ const benchmarks: ReadonlyArray<
     "10,000 lives of members' tokens in 50 simulated clusters, with faults in their renewals: no user may notice",
     credentials
   ],
+  ["tunnel", "tunnels of members that dial out, against a direct link, Konnectivity and remotedialer", tunnel],
   ["queues", "the split of a queue, against bare loops on the same server (needs `npm run engines`)", queues],
   ["branches", "copies of databases by branches, against the engines' own programs (needs `npm run engines`)", branches]
 ]
