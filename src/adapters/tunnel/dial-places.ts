@@ -21,8 +21,10 @@ export class DialPlaces {
   readonly #bounds: DialBounds
   /** Connections of this second, by address. */
   readonly #recent = new Map<string, number>()
-  /** In the order in which they came. */
-  readonly #waiting = new Set<() => void>()
+  /** Those that wait, in the order in which they came, with their addresses. */
+  readonly #waiting = new Map<() => void, string>()
+  /** Connections that have a place, by address. */
+  readonly #openOf = new Map<string, number>()
   #second = 0
   #open = 0
 
@@ -45,27 +47,42 @@ export class DialPlaces {
     if (isFull || recent >= this.#bounds.perSecond) return undefined
     this.#recent.set(address, recent + 1)
     const enter = (): void => {
-      this.#open++
+      this.#count(address, 1)
       begin()
     }
     let isTaken = true
-    this.#waiting.add(enter)
+    this.#waiting.set(enter, address)
     this.#admit()
     return (hasProved) => {
       if (!isTaken) return
       isTaken = false
-      if (!this.#waiting.delete(enter)) this.#open--
+      if (!this.#waiting.delete(enter)) this.#count(address, -1)
       if (hasProved && this.#second === second) this.#recent.set(address, (this.#recent.get(address) ?? 1) - 1)
       this.#admit()
     }
   }
 
-  /** Gives free places to the connections that have waited longest. */
+  #count(address: string, change: 1 | -1): void {
+    this.#open += change
+    const open = (this.#openOf.get(address) ?? 0) + change
+    if (open === 0) this.#openOf.delete(address)
+    else this.#openOf.set(address, open)
+  }
+
+  /**
+   * Gives free places to the addresses that have the fewest, and among their connections to the first: one address
+   * whose connections prove nothing does not hold up the others.
+   */
   #admit(): void {
-    for (const enter of this.#waiting) {
-      if (this.#open >= this.#bounds.atOnce) return
-      this.#waiting.delete(enter)
-      enter()
+    while (this.#open < this.#bounds.atOnce) {
+      let [next, fewest] = [undefined as (() => void) | undefined, Infinity]
+      for (const [enter, address] of this.#waiting) {
+        const open = this.#openOf.get(address) ?? 0
+        if (open < fewest) [next, fewest] = [enter, open]
+      }
+      if (next === undefined) return
+      this.#waiting.delete(next)
+      next()
     }
   }
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { DialPlaces } from "../../../src/adapters/tunnel/dial-places.ts"
 
 describe("places for connections that have proved nothing", () => {
-  it("are bounded, at a time and by address and second, and go to those who came first", () => {
+  it("are bounded, at a time and by address and second", () => {
     const step = fc.record({
       address: fc.constantFrom("a", "b"),
       after: fc.constantFrom(0, 10, 500),
@@ -36,13 +36,22 @@ describe("places for connections that have proved nothing", () => {
           const leave = places.take(address, now, () => begun.push(number))
           expect(leave !== undefined).toBe(open < bounds.atOnce + bounds.waiting && recent < bounds.perSecond)
           if (leave !== undefined) taken.push({ address, second, isOpen: true, proved: false, leave })
-          // Those that have come first and are still there have the places.
-          const there = taken.flatMap(({ isOpen }, at) => (isOpen ? [at] : []))
-          const having = begun.filter((at) => taken[at]?.isOpen === true)
-          expect(having).toEqual(there.slice(0, bounds.atOnce))
+          const there = taken.filter(({ isOpen }) => isOpen).length
+          expect(begun.filter((at) => taken[at]?.isOpen === true)).toHaveLength(Math.min(there, bounds.atOnce))
           expect(new Set(begun).size).toBe(begun.length)
         }
       })
     )
+  })
+
+  it("go to the address that has the fewest, and there to the first", () => {
+    const places = new DialPlaces({ atOnce: 2, waiting: 9, perSecond: 9 })
+    const begun = new Array<string>()
+    const leave = ["a1", "a2", "a3", "a4", "b1", "b2"].map((name) =>
+      places.take(name.charAt(0), 0, () => begun.push(name))
+    )
+    expect(begun).toEqual(["a1", "a2"])
+    for (const end of [0, 1, 4]) leave[end]?.(false)
+    expect(begun).toEqual(["a1", "a2", "b1", "a3", "b2"])
   })
 })

@@ -11,6 +11,7 @@ import { makeTunnelDialler } from "../../../src/adapters/tunnel/tunnel-dialler.t
 import { cellProblem, pinProblem } from "../../../src/adapters/x509/tunnel-certificates.ts"
 import { givenIdentity, keepIdentity } from "../../../src/app/outbound/outpost-identity.ts"
 import { runOutpost } from "../../../src/app/outbound/outpost.ts"
+import { CurrentTunnelCertificates } from "../../../src/app/outbound/tunnel-certificates.ts"
 import type { CommandSequence } from "../../../src/domain/outbound/command-sequence.ts"
 import { TunnelDialler } from "../../../src/ports/tunnel.ts"
 import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
@@ -49,8 +50,10 @@ const stop = async (): Promise<void> => {
   scope = Effect.runSync(Scope.make())
 }
 
+const certificates = await Effect.runPromise(Effect.service(CurrentTunnelCertificates))
 for (const { keyPem, name, ...member } of members) {
-  const identity = Result.getOrThrow(givenIdentity({ ...member, keyPem: Redacted.make(keyPem), token: "" }))
+  const given = { ...member, keyPem: Redacted.make(keyPem), token: "" }
+  const identity = Result.getOrThrow(givenIdentity(certificates, given))
   await Effect.runPromise(keepIdentity({ api, namespace: name }, identity))
 }
 console.log(JSON.stringify({ ready: true }))
