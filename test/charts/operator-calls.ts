@@ -80,7 +80,7 @@ import { reviewedApi } from "../support/reviewed-api.ts"
 import { certificateOf } from "../support/user-certificate.ts"
 import { virtualTime } from "../support/virtual-time.ts"
 import { type ApiCall, rowOf } from "./api-call.ts"
-import { ofQueues, ofQueueSync, ofSplitCleanup } from "./queue-calls.ts"
+import { ofQueues, ofSharedQueues, ofQueueSync, ofSplitCleanup } from "./queue-calls.ts"
 
 /**
  * The callers of an API server: the operator of a cluster with workloads (a single cluster's and a member's are the
@@ -88,8 +88,9 @@ import { ofQueues, ofQueueSync, ofSplitCleanup } from "./queue-calls.ts"
  * share its members, each in its own cluster; the primary in its members' clusters; an operator whose agents speak TLS,
  * and one that asks nodes for room, as far as that is more; an operator whose agents are ephemeral containers; an
  * operator that makes branches of databases, as far as that is more; a primary that has them made in its default
- * cluster, as far as that is more, in its own cluster and in that one; an operator that splits queues, and a primary
- * that copies their configurations to its members, likewise; the hooks of the chart.
+ * cluster, as far as that is more, in its own cluster and in that one; an operator that splits queues, the same where
+ * its replicas share them, and a primary that copies their configurations to its members, likewise; the hooks of the
+ * chart.
  */
 export const callers = [
   "operator-with-workloads",
@@ -105,6 +106,7 @@ export const callers = [
   "primary-with-branches",
   "primary-with-branches-at-the-default",
   "operator-with-queues",
+  "operator-with-shared-queues",
   "primary-with-queues",
   "primary-with-queues-at-a-member",
   "hooks-with-copies",
@@ -580,6 +582,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     "primary-with-branches": branchSync.own,
     "primary-with-branches-at-the-default": branchSync.atDefault,
     "operator-with-queues": await ofQueues(),
+    "operator-with-shared-queues": await ofSharedQueues(),
     "primary-with-queues": queueSync.own,
     "primary-with-queues-at-a-member": queueSync.atMember,
     "hooks-with-copies": [],

@@ -10,12 +10,21 @@ import { restartWorkload } from "../../src/app/queues/restart-workload.ts"
 import { syncedConfigurationKinds } from "../../src/domain/queues/configuration-sync-plan.ts"
 import { wishNote } from "../../src/domain/queues/split-wish.ts"
 import { splitSessions } from "../../src/domain/queues/stored-session.ts"
-import { configMaps, deployments, pods, rollouts, secrets } from "../../src/domain/resources/core-kinds.ts"
+import { configMaps, deployments, leases, pods, rollouts, secrets } from "../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordPropertyLists } from "../../src/domain/resources/queues/mirrord-property-list.ts"
 import { KubeError } from "../../src/ports/kube-api.ts"
 import type { SplitCluster } from "../app/queues/split-cluster.ts"
-import { begin, clusterWith, end, operate, OperatorProcess, start, wanted } from "../app/queues/split-life.ts"
+import {
+  begin,
+  clusterWith,
+  end,
+  operate,
+  OperatorProcess,
+  shareQueues,
+  start,
+  wanted
+} from "../app/queues/split-life.ts"
 import { place, spec, SyncFleet } from "../app/queues/sync/sync-fleet.ts"
 import { ordersPod, split } from "../domain/queues/reviewed-pod.ts"
 import { pass } from "../support/connect-request.ts"
@@ -110,6 +119,26 @@ const ofRestarts = Effect.fnUntraced(function* (made: Array<ApiCall>) {
 export const ofQueues = (): Promise<Array<ApiCall>> => {
   const made: Array<ApiCall> = []
   return inVirtualTime(Effect.as(Effect.andThen(ofSplit(made), ofRestarts(made)), made))
+}
+
+/** The calls by which replicas share queues: a split from its session to its end. */
+export const ofSharedQueues = (): Promise<Array<ApiCall>> => {
+  const made: Array<ApiCall> = []
+  const life = Effect.gen(function* () {
+    const cluster = clusterWith({ ids: ["orders", "refunds"] })
+    yield* begin(cluster)
+    const first = yield* shareQueues(cluster, "first", new RecordedProcess(made))
+    yield* shareQueues(cluster, "second", new RecordedProcess(made))
+    yield* pass("10 seconds")
+    const { splits } = yield* operate(cluster, first)
+    yield* pass("15 seconds")
+    yield* start(cluster, splits, wanted("^ann$"))
+    yield* pass("1 minute")
+    end(cluster)
+    yield* pass("10 minutes")
+  })
+  const isAboutShares = ({ resource }: ApiCall) => resource === leases.plural || resource === configMaps.plural
+  return inVirtualTime(Effect.map(Effect.scoped(life), () => made.filter(isAboutShares)))
 }
 
 /**

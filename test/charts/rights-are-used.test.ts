@@ -94,6 +94,12 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
     ["operator-with-workloads", "operator-with-copies", "operator-with-queues"]
   ],
   [
+    "single, whose replicas share the queues that it splits",
+    { operator: { replicas: 2, sqsSplitting: true, sqsSplittingSharding: true } },
+    account("mirrord-operator"),
+    ["operator-with-workloads", "operator-with-copies", "operator-with-queues", "operator-with-shared-queues"]
+  ],
+  [
     "primary, of a fleet that splits queues",
     { operator: { ...primary.operator, sqsSplitting: true } },
     account("mirrord-operator"),

@@ -23,6 +23,7 @@ import { ownerLabel } from "../../../domain/sessions/names.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { callLimit, QueueError } from "../../../ports/message-queues.ts"
 import { logWarning } from "../../kernel/log.ts"
+import { changedMeanwhile } from "../../kernel/mirrored-object.ts"
 import { orIf } from "../../kernel/or-if.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import type { SeenLeases } from "../../sharding/seen-leases.ts"
@@ -104,9 +105,11 @@ const start = Effect.fnUntraced(function* (
   const before = state.orders.get(name)
   const pumping = pumpingOf(wanted)
   if (before === undefined) {
-    // Another leader's, which the cache does not show yet, or the rest of an earlier split.
+    // One that the cache does not show yet is another leader's, or the rest of an earlier split.
+    const isBehind = changedMeanwhile(state.api, "create", `the order about ${table.source.name} is there`)
+    const reread = Effect.andThen(state.orders.reread(name), Effect.fail(isBehind))
     const create = createOrder(state, name, { number: 1, place, table, pumping, left: [] })
-    return yield* Effect.as(create, true).pipe(orIf("AlreadyExists", Effect.as(state.orders.reread(name), false)))
+    return yield* Effect.as(create, true).pipe(orIf("AlreadyExists", reread))
   }
   const { order, report } = before
   if (order === undefined || isEnding(state, before) || splitKey(order.place) !== splitKey(place)) return false
