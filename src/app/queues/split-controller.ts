@@ -70,12 +70,20 @@ export interface SplitsGround extends Omit<ActingGround, "splits" | "records" | 
 /** Workloads with their selectors. */
 const splitWorkload: ResourceDescriptor<Workload> = deployments
 
+interface FollowedPods {
+  readonly selector: string
+  readonly scope: Scope.Closeable
+  readonly cache: Reflector
+  /** Whether a turn has seen the first list, which is no news then. */
+  isSeen: boolean
+}
+
 /** A split that the process knows, with its loops. */
 interface Entry {
   readonly known: KnownSplit
   readonly scope: Scope.Closeable
   /** The pods of the workload, and the selection by which they are followed. */
-  pods: { readonly selector: string; readonly scope: Scope.Closeable; readonly cache: Reflector } | undefined
+  pods: FollowedPods | undefined
 }
 
 interface State {
@@ -150,12 +158,15 @@ const followPods = Effect.fnUntraced(function* (
     const scope = yield* Scope.fork(entry.scope)
     const selection = { namespace: place.namespace, labelSelector: selector }
     const key = splitKey(place)
-    const cache = yield* makeReflector(state.ground.api, splitPods, () => state.enqueue(key), selection).pipe(
-      Scope.provide(scope)
-    )
-    entry.pods = { selector, scope, cache }
+    const changed = (): void => {
+      // Otherwise the look at a split of which nothing is left would be followed by another one, for ever.
+      if (entry.pods?.isSeen === true) state.enqueue(key)
+    }
+    const cache = yield* makeReflector(state.ground.api, splitPods, changed, selection).pipe(Scope.provide(scope))
+    entry.pods = { selector, scope, cache, isSeen: false }
   }
   yield* entry.pods.cache.awaitSynced
+  entry.pods.isSeen = true
   return entry.pods.cache.all().filter((pod) => isOwn(pod, place))
 })
 

@@ -128,10 +128,7 @@ const begin = <Name extends string>(state: State<Name>, name: Name): Effect.Effe
 }
 
 /** Deletes a Lease that no process holds. Another replica may have got it at once, so the version counts. */
-export const removeFreeLease = (
-  { api, namespace }: Pick<Sharer, "api" | "namespace">,
-  name: string
-): Effect.Effect<void> =>
+const removeFreeLease = ({ api, namespace }: Pick<Sharer, "api" | "namespace">, name: string): Effect.Effect<void> =>
   Effect.ignore(
     Effect.flatMap(api.get(leases, name, namespace), (lease) => {
       const isHeld = (asString(at(lease, "spec", "holderIdentity")) ?? "") !== ""

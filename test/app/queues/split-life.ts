@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Fiber, Layer, Result, Scope, Stream } from "effect"
 import { Capabilities } from "../../../src/app/ground/capability.ts"
 import { type Change, Changes } from "../../../src/app/kernel/change-feed.ts"
+import { CurrentMeasurements, Measurements } from "../../../src/app/kernel/metrics.ts"
 import { CurrentSettings } from "../../../src/app/kernel/setting-values.ts"
 import { PodReviews } from "../../../src/app/queues/pod-reviews.ts"
 import { QueueSplits } from "../../../src/app/queues/queue-splits.ts"
@@ -203,10 +204,15 @@ export const shareQueues = Effect.fnUntraced(function* (
     watchPumpOrders(api, operatorNamespace)
   ]).pipe(Scope.provide(scope))
   const splitting = { queues: process.queues({ ...cluster.queues, receive }), jq }
-  yield* Effect.forkIn(pumpQueues({ ...at, seen, presentSince }, splitting, orders).pipe(Scope.provide(scope)), scope)
+  const measurements = new Measurements()
+  yield* pumpQueues({ ...at, seen, presentSince }, splitting, orders).pipe(
+    Effect.provideService(CurrentMeasurements, measurements),
+    Scope.provide(scope),
+    Effect.forkIn(scope)
+  )
   const sharedForwarders: NonNullable<SplittingOptions["sharedForwarders"]> = (led, changed) =>
     makeSharedForwarders({ api: led, namespace: operatorNamespace, orders, seen }, changed)
-  return { name, scope, process, sharedForwarders, overlaps }
+  return { name, scope, process, sharedForwarders, overlaps, measured: measurements.now }
 })
 export type SharingReplica = Effect.Success<ReturnType<typeof shareQueues>>
 

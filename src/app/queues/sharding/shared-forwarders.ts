@@ -19,6 +19,7 @@ import {
 } from "../../../domain/queues/pump-order.ts"
 import { splitKey, type SplitPlace } from "../../../domain/queues/split-place.ts"
 import { configMaps, leases } from "../../../domain/resources/core-kinds.ts"
+import { preconditionOf } from "../../../domain/resources/object-meta.ts"
 import { ownerLabel } from "../../../domain/sessions/names.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { callLimit, QueueError } from "../../../ports/message-queues.ts"
@@ -27,7 +28,6 @@ import { changedMeanwhile } from "../../kernel/mirrored-object.ts"
 import { orIf } from "../../kernel/or-if.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import type { SeenLeases } from "../../sharding/seen-leases.ts"
-import { removeFreeLease } from "../../sharding/share.ts"
 import type { Forwarders, ForwardersOptions, Forwarding, MakeForwarders } from "../running-forwarders.ts"
 import type { OrderedPump, PumpOrders } from "./pump-orders.ts"
 
@@ -47,7 +47,7 @@ export interface OrderDesk {
 
 interface State extends OrderDesk {
   /** The splits that this leader carries on, by the keys of their places. */
-  readonly splits: Map<string, ForwardersOptions>
+  readonly splits: Map<string, { readonly place: SplitPlace; readonly options: ForwardersOptions }>
   /** The names of pumps whose end is not ordered yet. */
   readonly stopping: Set<string>
   /** By name: the place of the last order, and the sessions of whose end the split was told. */
@@ -121,8 +121,8 @@ const start = Effect.fnUntraced(function* (
 })
 
 /**
- * Whether no replica can be at work on a queue for which no pump is ordered any more. A replica that gets the Lease
- * after this look reads the order after that, and begins nothing.
+ * Whether no replica can be at work on a queue for which no pump is ordered any more; its Lease is then deleted. A
+ * replica that gets the Lease after this look reads the order after that, and begins nothing.
  */
 const isLeft = Effect.fnUntraced(function* (
   { api, namespace, seen }: State,
@@ -130,10 +130,13 @@ const isLeft = Effect.fnUntraced(function* (
 ): Effect.fn.Return<boolean, KubeError> {
   if (seen.holderOf(name) !== undefined) return false
   const lease: KubeObject | undefined = yield* api.get(leases, name, namespace).pipe(orIf("NotFound", Effect.undefined))
-  const holder = asString(at(lease, "spec", "holderIdentity")) ?? ""
-  if (lease === undefined || holder === "") return true
-  // A silent holder: its last calls have their effect within this time.
-  return seen.leaseOf(name)?.version === lease.metadata.resourceVersion && seen.freeFor(name) >= callLimit
+  if (lease === undefined) return true
+  const isReleased = (asString(at(lease, "spec", "holderIdentity")) ?? "") === ""
+  // The last calls of a silent holder have their effect within this time.
+  const isSilent = seen.leaseOf(name)?.version === lease.metadata.resourceVersion && seen.freeFor(name) >= callLimit
+  if (!isReleased && !isSilent) return false
+  yield* api.delete(leases, name, { namespace, ...preconditionOf(lease.metadata) })
+  return true
 })
 
 /** Orders the end of a pump, waits for it, and deletes the order. */
@@ -146,7 +149,6 @@ const endPump = Effect.fnUntraced(function* (state: State, name: string): Effect
       yield* writeOrder(state, found, nextOrder(order, report, { table: order.table, pumping: undefined }))
     else if (order === undefined) yield* writeOrder(state, found, undefined)
     while (!(yield* isLeft(state, name))) yield* Effect.sleep(lookEvery)
-    yield* removeFreeLease(state, name)
     yield* api.delete(configMaps, name, { namespace, uid }).pipe(orIf("NotFound", Effect.void))
     yield* orders.reread(name)
   }
@@ -168,7 +170,7 @@ const endAtLast = (state: State, name: string): Effect.Effect<void> =>
 /** Has a split hear of what the owner of its queue reports. */
 const tellSplit = (state: State, { name, order, report }: OrderedPump): void => {
   const told = state.known.get(name)?.told
-  const split = order && state.splits.get(splitKey(order.place))
+  const split = order && state.splits.get(splitKey(order.place))?.options
   if (order?.pumping === undefined || told === undefined || split === undefined || report === undefined) return
   const { identity } = order.table.source
   for (const { detail, end, queue, session } of report.ended) {
@@ -182,12 +184,19 @@ const tellSplit = (state: State, { name, order, report }: OrderedPump): void => 
 
 /** Takes a change of an order or of a report. */
 const hear = (state: State, changed: (place: SplitPlace) => void, name: string): void => {
-  const pump = state.orders.get(name)
-  const place = pump?.order?.place ?? state.known.get(name)?.place
-  if (pump === undefined) state.known.delete(name)
-  else if (place !== undefined) state.known.set(name, { place, told: state.known.get(name)?.told ?? new Set() })
-  if (pump !== undefined) tellSplit(state, pump)
-  if (pump !== undefined && isEnding(state, pump)) state.end(name)
+  const { known, orders, splits } = state
+  const pump = orders.get(name)
+  const before = known.get(name)
+  const place = pump?.order?.place ?? before?.place
+  if (pump === undefined) {
+    known.delete(name)
+    // Another split may have waited for the queue.
+    for (const split of splits.values()) changed(split.place)
+  } else {
+    if (place !== undefined) known.set(name, { place, told: before?.told ?? new Set() })
+    tellSplit(state, pump)
+    if (isEnding(state, pump)) state.end(name)
+  }
   if (place !== undefined) changed(place)
 }
 
@@ -239,7 +248,7 @@ export const makeSharedForwarders = Effect.fnUntraced(function* (
     const key = splitKey(place)
     yield* orders.awaitSynced
     yield* Effect.acquireRelease(
-      Effect.sync(() => state.splits.set(key, options)),
+      Effect.sync(() => state.splits.set(key, { place, options })),
       () => Effect.sync(() => void state.splits.delete(key))
     )
     // An owner may have reported before this leader knew the split, which can hear only when it is made.

@@ -2,6 +2,9 @@ import { Clock, Effect, Exit, Scope } from "effect"
 import { describe, expect } from "vitest"
 import { at } from "../../../../src/domain/json.ts"
 import { podNameOf } from "../../../../src/domain/leadership/identity.ts"
+import { queueRecords } from "../../../../src/domain/queues/stored-queue.ts"
+import { splitSessions } from "../../../../src/domain/queues/stored-session.ts"
+import { splitPatches } from "../../../../src/domain/queues/stored-split.ts"
 import { configMaps, leases } from "../../../../src/domain/resources/core-kinds.ts"
 import { pass } from "../../../support/connect-request.ts"
 import { it } from "../../../support/effect-it.ts"
@@ -41,7 +44,7 @@ const share = Effect.fnUntraced(function* (isFifo = true) {
   const [first, second] = [yield* shareQueues(cluster, "first"), yield* shareQueues(cluster, "second")]
   yield* pass("6 seconds")
   const leader = yield* operate(cluster, first)
-  yield* start(cluster, leader.splits, split)
+  const session = yield* start(cluster, leader.splits, split)
   yield* pass("8 seconds")
   cluster.programs.set(sessionName, [...leader.splits.variables(sessionName).values()])
   const clock = yield* Clock.Clock
@@ -55,7 +58,7 @@ const share = Effect.fnUntraced(function* (isFifo = true) {
       yield* pass("200 millis")
     }
   })
-  return { cluster, first, second, leader, produce, count: () => count }
+  return { cluster, first, second, leader, session, produce, count: () => count }
 })
 
 /** The wrong reads: of messages for others, out of order, twice or never. */
@@ -74,6 +77,12 @@ const wrongReads = ({ read }: SplitCluster, count: number) =>
     })
   )
 
+/** The sum of a metric of one replica. */
+const sum = ({ measured }: SharingReplica, metric: string): number =>
+  measured()
+    .filter(({ name }) => name === metric)
+    .reduce((all, { value }) => all + value, 0)
+
 const twice = (...replicas: ReadonlyArray<SharingReplica>) => replicas.flatMap(({ overlaps }) => overlaps)
 
 describe("queues that replicas share", () => {
@@ -85,6 +94,11 @@ describe("queues that replicas share", () => {
     expect([owners.size, new Set(owners.values())]).toEqual([5, new Set(["first", "second"])])
     expect(wrongReads(cluster, count())).toEqual([])
     expect(twice(first, second)).toEqual([])
+    for (const replica of [first, second])
+      expect(sum(replica, "mirrord_read_sqs_messages_count")).toBeGreaterThan(count())
+    const total = (name: string) => sum(first, name) + sum(second, name)
+    expect(total("mirrord_read_sqs_messages_count")).toBe(count() * 10)
+    expect(total("mirrord_sqs_messages_forwarded_to_user_count")).toBe(count() * 5)
   })
 
   it.effect("lose no message and no order with a replica that is lost", function* () {
@@ -135,5 +149,35 @@ describe("queues that replicas share", () => {
     expect(new Set(cluster.read.map(({ body }) => body)).size).toBe(count() * 10)
     expect([cluster.api.peekAll(configMaps), [...ownersOf(cluster)]]).toEqual([[], []])
     expect(twice(first, second)).toEqual([])
+  })
+
+  it.effect("say by their owners why a session gets nothing more, and why a queue is not forwarded", function* () {
+    const { cluster, leader, produce, session } = yield* share(false)
+    const told = () => leader.splits.requirement(session)
+    yield* produce(2)
+    expect(told()._tag).toBe("Met")
+    const mains = () => cluster.sqs.names.filter((name) => name.includes("-main-"))
+    const [main = ""] = mains()
+    yield* Effect.forkChild(cluster.queues.delete(`${cluster.sqs.base}${main}`))
+    yield* produce(2)
+    yield* pass("2 minutes")
+    expect([mains().includes(main), mains().length, told()._tag]).toEqual([true, 5, "Met"])
+    const [own = ""] = cluster.programs.get(sessionName) ?? []
+    yield* Effect.forkChild(cluster.queues.delete(`${cluster.sqs.base}${own}`))
+    yield* produce(3)
+    yield* pass("20 seconds")
+    expect([told()._tag, JSON.stringify(told())]).toEqual(["Failed", expect.stringContaining("queue is gone")])
+  })
+
+  it.effect("are ended by the next leader where nothing is left of their split but the order", function* () {
+    const { cluster, first, leader } = yield* share(false)
+    leader.process.kill()
+    for (const kind of [splitPatches, queueRecords, splitSessions])
+      for (const { metadata } of cluster.api.peekAll(kind)) cluster.api.erase(kind, metadata.name)
+    const third = yield* shareQueues(cluster, "third")
+    yield* operate(cluster, third)
+    yield* pass("2 minutes")
+    expect([cluster.api.peekAll(configMaps), [...ownersOf(cluster)]]).toEqual([[], []])
+    expect(twice(first, third)).toEqual([])
   })
 })
