@@ -84,7 +84,7 @@ const branchRules = [
     ["patch"]
   ),
   rule("", ["secrets"], ["get", "create"]),
-  rule("", ["events"], ["create"]),
+  rule("", ["events"], ["create", "list", "patch"]),
   // Migrations.
   rule("batch", ["jobs"], ["watch", "create", "delete"]),
   rule("", ["configmaps"], ["get", "create", "delete"])
@@ -251,6 +251,8 @@ const operatorRights = (
     [
       rule("", ["secrets"], ["get", "list", "watch", "create"]),
       rule("", ["configmaps"], ["get", "list", "watch", "create", "patch"]),
+      // Why an agent does not start.
+      rule("", ["events"], ["list"]),
       rule("batch", ["jobs"], ["create", "delete", "patch"]),
       rule("coordination.k8s.io", ["leases"], ["get", "watch", "create", "patch"]),
       rule("", ["pods"], ["patch"]),
