@@ -37,7 +37,13 @@ import type { TunnelMoment } from "../../domain/outbound/tunnel-end.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
 import { mirrordClusters } from "../../domain/resources/mirrord-cluster.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
-import { type CellNotServed, type CellPorts, type CellTunnel, TunnelListener } from "../../ports/tunnel.ts"
+import {
+  type CellNotServed,
+  type CellPorts,
+  type CellTunnel,
+  type MemberCertificate,
+  TunnelListener
+} from "../../ports/tunnel.ts"
 import { type EventRecorder, makeEventRecorder } from "../kernel/event-recorder.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import { makeInTurn } from "../kernel/keyed-mutex.ts"
@@ -103,6 +109,8 @@ interface State {
   readonly run: (work: Effect.Effect<void>) => unknown
   /** Members for which a certificate is being made. */
   readonly renewing: Set<ClusterName>
+  /** Refusals of dials that were told here, each a key with the reason. */
+  readonly refused: Set<string>
   known: CellTunnels
 }
 
@@ -115,6 +123,9 @@ const exchangeEvery = 60_000
 
 /** Most tunnels of one member: far more than a path can need that breaks again and again, and each takes memory. */
 const maxTunnels = 32
+
+/** Refusals of dials that are remembered, so that each is told once. */
+const maxRefusals = 1_000
 
 const momentOf = ({ clock, elapsed }: State): TunnelMoment => ({
   elapsed: elapsed(),
@@ -256,6 +267,28 @@ const take = (state: State, tunnel: TunnelRef, line: string): void => {
   }
 }
 
+/** A member that is refused dials again and again, and people here hear of the reason once for each key. */
+const tellRefused = (
+  { events, refused }: State,
+  { keyId, name }: MemberCertificate,
+  problem: string
+): Effect.Effect<void> => {
+  const news = `${keyId} ${problem}`
+  if (refused.has(news)) return Effect.void
+  const [oldest = ""] = refused
+  if (refused.size >= maxRefusals) refused.delete(oldest)
+  refused.add(news)
+  events.record(mirrordClusters, { metadata: { name } }, { reason: "TunnelRefused", message: problem })
+  return logWarning("tunnel of a member is refused", { cluster: name, problem })
+}
+
+/** The reason why the certificate of a member that dials is refused, a sentence; `undefined` if it is not. */
+const whyRefused = (state: State, member: MemberCertificate): string | undefined => {
+  const why = refusalOf(state.members, member)
+  if (why !== undefined) state.run(tellRefused(state, member, why))
+  return why
+}
+
 const accept = (state: State, open: CellTunnel): void => {
   const { name } = open.member
   const before = [...state.tunnels.values()].filter(({ member }) => member.name === name).length
@@ -367,6 +400,7 @@ export const startCell = Effect.fnUntraced(function* (
     news: yield* Queue.sliding<void>(1),
     run: yield* FiberSet.makeRuntime<never, void, never>(),
     renewing: new Set(),
+    refused: new Set(),
     known: newCell(clock.currentTimeMillisUnsafe())
   }
   changed = () => dropRefused(state)
@@ -379,7 +413,7 @@ export const startCell = Effect.fnUntraced(function* (
   const ports = yield* (yield* TunnelListener).listen({
     ...settings,
     identity: yield* makeOwnIdentity(state, options),
-    refusal: (member) => refusalOf(state.members, member),
+    refusal: (member) => whyRefused(state, member),
     accepted: (tunnel) => accept(state, tunnel),
     outside: (from) => {
       const why = whyOutside(settings.bootstrapRanges, from)

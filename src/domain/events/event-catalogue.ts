@@ -122,7 +122,9 @@ export const eventCatalogue = {
   TunnelRefused: {
     type: "Warning",
     on: cluster,
-    when: "an operator that dialled as this cluster was refused, because another one with another key is connected"
+    when:
+      "an operator that dialled as this cluster was refused: another one with another key is connected, or its key " +
+      "is not admitted"
   },
   CommandRefused: {
     type: "Warning",

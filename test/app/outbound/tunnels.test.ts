@@ -370,6 +370,24 @@ describe("a member that dials out", () => {
     expect(pair.ask()).toContain("does not admit this key")
   })
 
+  it.effect("is refused with a reason that its primary tells too, once for all dials", function* () {
+    const pair = yield* start
+    yield* pair.startOutpost(pair.token(), pair.member)
+    yield* live(pair)
+    const refusals = () => pair.primary.peekAll(events).filter(({ reason }) => reason === "TunnelRefused")
+    pair.primary.erase(secrets, secretName, namespace)
+    yield* pass(100)
+    expect(refusals().map(({ message }) => String(message))).toEqual([
+      expect.stringContaining("does not admit this key of cluster cluster-b")
+    ])
+    yield* pair.endOutpost
+    yield* pair.startOutpost(pair.token("c"), pair.member)
+    yield* live(pair)
+    pair.primary.erase(secrets, secretName, namespace)
+    yield* pass(100)
+    expect(refusals().length + refusals().filter(({ count }) => Number(count) > 1).length).toBe(2)
+  })
+
   it.effect("is shut out by another token once that was used, not before", function* () {
     const pair = yield* start
     yield* pair.startOutpost(pair.token(), pair.member)
