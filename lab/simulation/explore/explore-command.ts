@@ -41,6 +41,7 @@ const kinds: readonly [StoryKind, ...ReadonlyArray<StoryKind>] = [
   "usual",
   "branches",
   "sharded",
+  "outbound",
   "usual",
   "branches",
   "usual",
@@ -139,7 +140,12 @@ const seedsFrom = (properties: number, explored: number, { chosen, counts, parts
       .toSorted(new Intl.Collator("en", { numeric: true }).compare)
   return {
     properties,
-    stories: { usual: seeds("usual"), branches: seeds("branches"), sharded: seeds("sharded") },
+    stories: {
+      usual: seeds("usual"),
+      branches: seeds("branches"),
+      sharded: seeds("sharded"),
+      outbound: seeds("outbound")
+    },
     choice: { explored, cost: chosen.reduce((sum, story) => sum + costOf(story), 0), parts, counts }
   }
 }

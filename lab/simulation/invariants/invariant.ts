@@ -37,10 +37,12 @@ export const hear = ({ each, on }: Checker, event: TimedEvent): string | undefin
 
 /** A rule that holds in every story (failures.md §1 to §3). */
 export interface Invariant {
-  /** `S1` to `S12`, `L1` to `L6`, `N1` to `N27`, `S-B1` to `S-B17`, `L-B1` to `L-B7`, or `ledger`. */
+  /** `S1` to `S12`, `L1` to `L6`, `N1` to `N27`, `S-B1` to `S-B17`, `L-B1` to `L-B7`, `T1` to `T10`, or `ledger`. */
   readonly id: string
   /** Only for worlds with branches of databases. */
   readonly ofBranches?: true
+  /** Only for worlds with members that dial out. */
+  readonly ofOutbound?: true
   /** The rule as a sentence; docs/concepts/failures.md has the same words. */
   readonly sentence: string
   /**

@@ -51,6 +51,7 @@ import { readyForWhatIsSeen } from "./s09-ready-for-what-is-seen.ts"
 import { noCallFromTheDead } from "./s10-no-call-from-the-dead.ts"
 import { rightCluster } from "./s11-right-cluster.ts"
 import { onePrimary } from "./s12-one-primary.ts"
+import { tunnelInvariants } from "./tunnel-invariants.ts"
 
 /** All that must hold in every story; the first to break is reported. */
 export const invariants: ReadonlyArray<Invariant> = [
@@ -102,5 +103,6 @@ export const invariants: ReadonlyArray<Invariant> = [
   restIsQuiet,
   eachMemberIsOwned,
   ledger,
-  ...branchInvariants
+  ...branchInvariants,
+  ...tunnelInvariants
 ]

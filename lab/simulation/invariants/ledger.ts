@@ -22,6 +22,9 @@ import { isSharded, ownedClusters } from "./shards.ts"
 /** An operator that has made copies looks for leftovers of others now and then, for as long as it lives. */
 const leftovers = "keys of CopyTargetLeftovers"
 
+/** The members that dial out have tunnels with sessions and without (T8). */
+const tunnels = ["tunnels of members", "tunnels dialled"]
+
 /** The end of credentials that others renew is told again and again, each time that they are new. */
 const events = "Events to be written"
 
@@ -97,6 +100,15 @@ const sleepersOfPrimary = (world: World): number => {
   return 1 + plan.clusters.length + planned.length + away.length + orders.length
 }
 
+/** The same for tunnels: a cell looks at them and at its authority, and an outpost at its own. */
+const sleepersOfTunnels = ({ outbound, plan, primary }: World, name: string): number => {
+  if (outbound === undefined) return 0
+  if (name === plan.primary) return 2
+  if (!outbound.members.includes(name)) return 0
+  // A token is tried again until the primary says that it has ended.
+  return primary.host.isGone ? 2 : 1
+}
+
 /** How many fibers a replica needs that sleep. */
 const neededSleepers = (
   world: World,
@@ -113,7 +125,8 @@ const neededSleepers = (
   // Leases; a leader looks for members without an owner.
   const isOwner = isSharded(world) && name === world.primary.name
   const asOwner = isOwner ? 3 + 3 * (holdings.get(ownedClusters) ?? 0) : 0
-  return (host.isElected ? ofElected : asLeader) + (holdings.get(leftovers) ?? 0) + asReader + asOwner
+  const ofTunnels = holdsLease || !host.isElected ? sleepersOfTunnels(world, name) : 0
+  return (host.isElected ? ofElected : asLeader) + ofTunnels + (holdings.get(leftovers) ?? 0) + asReader + asOwner
 }
 
 /**
@@ -125,7 +138,7 @@ const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): Readonly
     const hasSessions = [mirrordClusterSessions, mirrordMultiClusterSessions, branchDatabases].some(
       (kind) => cluster.server.objects.peekAll(kind).length > 0
     )
-    const expected = [leftovers, ownedClusters, ...(world.authors.areEndsTold ? [events] : [])]
+    const expected = [leftovers, ownedClusters, ...tunnels, ...(world.authors.areEndsTold ? [events] : [])]
     return (hasSessions ? [] : cluster.host.replicas).flatMap((replica) => {
       if (replica.process === undefined) return []
       const { name } = replica.process
@@ -176,6 +189,8 @@ export const ledger: Invariant = {
           watched.set(to, set.add(`${process} ${resource} ${JSON.stringify(body ?? {})}`))
           const { clusters, primary } = world().plan
           if (operator !== to || to !== primary) return
+          // The cell reads the same Secrets as the fleet.
+          if (world().outbound !== undefined && resource === secrets.plural) set.add(`${process} ${resource} as a cell`)
           // A primary that is a workload cluster too has two readers of its own children.
           const isBoth = clusters.some(({ name }) => name === to)
           if (isBoth && resource === mirrordClusterSessions.plural) set.add(`${process} ${resource} as a member`)
@@ -186,7 +201,9 @@ export const ledger: Invariant = {
         if (moment === "healed") minSleepers = new Map()
         if (moment !== "left") return []
         const theWorld = world()
-        const connections = theWorld.network.connections.map(({ places, what }) => `${what} (${places.join(" to ")})`)
+        const connections = theWorld.network.connections.flatMap(({ places, what }) =>
+          what.startsWith("tunnel ") ? [] : [`${what} (${places.join(" to ")})`]
+        )
         return [
           ...[...theWorld.clusters.values()].flatMap((cluster) =>
             ofCluster(theWorld, cluster, watched.get(cluster.name) ?? new Set(), isMeddled)

@@ -43,6 +43,11 @@ export const unreadIsTold: Invariant = {
     const isFollowed = (call: PortCall): boolean => call.verb === "list" && call.index >= 0 && !isAskedOnce(call)
     return {
       on: {
+        // A cluster that leaves the fleet is not listed any more, and its lists begin again when it comes back.
+        Fault: ({ at, kind }) => {
+          if (kind !== "cluster removed" && kind !== "cluster joined") return
+          for (const [key, known] of failing) failing.set(key, { ...known, since: at, isDue: false })
+        },
         Log: ({ line: { details, message }, process }) => {
           if (message === "a collection cannot be read")
             tell((key) => key === `${process} ${String(details["cluster"])} ${String(details["resource"])}`)

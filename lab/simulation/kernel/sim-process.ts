@@ -8,6 +8,12 @@ import * as Scheduler from "effect/Scheduler"
 import { CurrentRepeatedLines, RepeatedLines } from "../../../src/app/kernel/repeated-lines.ts"
 import type { Cancel, Kernel, Owner } from "./kernel.ts"
 
+/** Now, or when a process that is stopped goes on. */
+export const whenRunning = (process: SimProcess, act: () => void): void => {
+  if (process.state === "running") act()
+  else process.hold(act)
+}
+
 /** One line of a process's log. */
 export interface LogLine {
   readonly level: string
@@ -28,6 +34,8 @@ export class SimProcess implements Owner {
   readonly #mourners = new Set<() => void>()
   /** How far the process's clock is ahead of the true time, ms. */
   skew = 0
+  /** Whether its clock counts whole ms alone, as a real one does. */
+  countsWhole = false
   /** Gives fibers and callbacks of this process their time, randomness and turns. */
   readonly context: Context.Context<never>
 
@@ -110,7 +118,8 @@ export class SimProcess implements Owner {
 
   /** The process's own idea of the time, epoch ms. */
   now(): number {
-    return this.#kernel.now + this.skew
+    const exact = this.#kernel.now + this.skew
+    return this.countsWhole ? Math.floor(exact) : exact
   }
 
   /** Runs an effect as this process; `ended` gets its exit, unless the process died. */

@@ -71,6 +71,7 @@ class Running {
     this.hash = options.digest === true ? createHash("sha256") : undefined
     this.#checkers = invariants
       .filter(({ ofBranches }) => ofBranches !== true || plan.branches)
+      .filter(({ ofOutbound }) => ofOutbound !== true || plan.outbound !== undefined)
       .map((invariant) => [invariant, invariant.begin(this.theWorld)])
   }
 

@@ -58,9 +58,10 @@ export interface RandomUse {
   readonly ofNodes?: true
   /**
    * Only for what is woven into some stories: copies of targets, policies, other clusters in the fleet, tokens that
-   * end, members that are found or are authenticated at in other ways, or branches of databases.
+   * end, members that are found or are authenticated at in other ways, branches of databases, or members that dial
+   * out.
    */
-  readonly woven?: "copies" | "policies" | "fleet" | "tokens" | "members" | "branches"
+  readonly woven?: "copies" | "policies" | "fleet" | "tokens" | "members" | "branches" | "outbound"
 }
 
 interface Named {

@@ -7,6 +7,7 @@ import { courseVerbs } from "./verbs/course.ts"
 import { fleetVerbs } from "./verbs/fleet.ts"
 import { networkVerbs } from "./verbs/network.ts"
 import { operatorVerbs } from "./verbs/operators.ts"
+import { outboundVerbs } from "./verbs/outbound.ts"
 import { planVerbs } from "./verbs/plan.ts"
 import { programVerbs } from "./verbs/programs.ts"
 import { sessionVerbs } from "./verbs/sessions.ts"
@@ -23,5 +24,6 @@ export const verbs: ReadonlyArray<Verb> = [
   ...apiServerVerbs,
   ...workloadVerbs,
   ...branchVerbs,
-  ...fleetVerbs
+  ...fleetVerbs,
+  ...outboundVerbs
 ]

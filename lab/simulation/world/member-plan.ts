@@ -26,6 +26,13 @@ export type MemberPlan =
 /** By member. */
 export type MemberPlans = Readonly<Record<string, MemberPlan>>
 
+/** The members that dial out, which no way leads to. */
+export interface OutboundPlan {
+  readonly members: ReadonlyArray<string>
+  /** How long their certificates are valid, ms. */
+  readonly lifetime: number
+}
+
 /** Whether the operator makes the member's credentials itself. */
 export const isMade = (plan: MemberPlan): boolean =>
   plan._tag === "Profile" || (plan._tag === "Configured" && plan.auth !== "mtls")

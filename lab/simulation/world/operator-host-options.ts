@@ -8,9 +8,12 @@ import type { CredentialMakers } from "./credential-makers.ts"
 import type { MemberAuthors } from "./member-authors.ts"
 import type { MemberPlans } from "./member-plan.ts"
 import type { Network } from "./network.ts"
+import type { OutboundPeople } from "./outbound-people.ts"
 import type { PipeEnd } from "./pipe.ts"
 import type { PrimaryFiles } from "./primary-files.ts"
+import type { Road } from "./road.ts"
 import type { ApiServer } from "./sim-api-server.ts"
+import type { SimTunnels } from "./tunnels.ts"
 import type { WorldEvent } from "./world-event.ts"
 
 /** The sources of a primary's fleet. */
@@ -43,6 +46,17 @@ export interface OperatorHostOptions {
   /** Dials an agent's pod in this cluster. */
   readonly dialAgent: (from: PipeEnd, host: string, port: number) => DialledAgent
   readonly faults: () => FaultPlan
+  /** The members that dial out, and all that leads to them; missing in a world without. */
+  readonly outbound: OutboundWorld | undefined
+}
+
+/** The part of a world that is about members that dial out. */
+export interface OutboundWorld {
+  readonly members: ReadonlyArray<string>
+  readonly tunnels: SimTunnels
+  readonly people: OutboundPeople
+  /** Hours for which the certificate of a member is valid. */
+  readonly certificateHours: number
 }
 
 /** A connection to an agent; `undefined` if the address refuses it, "no answer" if it stays silent. */
@@ -61,6 +75,8 @@ export interface LinkOptions {
   readonly pulse: number
   /** The token that it carries, if the API server is to know its sender by one. */
   readonly bearer?: string
+  /** Its way; the network unless given. */
+  readonly road?: Road
 }
 
 /** The host, as a replica on it sees it. */

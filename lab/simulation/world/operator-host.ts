@@ -13,11 +13,12 @@ import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import type { Answer, Commit } from "../../memory/memory-objects.ts"
 import type { RandomStream } from "../kernel/random-stream.ts"
-import type { SimProcess } from "../kernel/sim-process.ts"
+import { type SimProcess, whenRunning } from "../kernel/sim-process.ts"
 import type { Place } from "./network.ts"
 import type { ConnectOutcome, LinkOptions, OperatorHostOptions, ReplicaHost } from "./operator-host-options.ts"
 import { OperatorReplica } from "./operator-replica.ts"
 import { makePipe, type PipeEnd } from "./pipe.ts"
+import { networkRoad } from "./road.ts"
 
 /** Time from the start of a pod until its Deployment takes it for ready, ms. */
 const readyAfter = 3_000
@@ -183,6 +184,11 @@ export class OperatorHost implements ReplicaHost {
     return made
   }
 
+  /** The process that the Service leads to now, alive or stopped. */
+  get endpoint(): SimProcess | undefined {
+    return this.#endpoint().process
+  }
+
   /** The replica that the Service leads to, drawn at random if several pods have the leader's label. */
   #endpoint(): Pick<OperatorReplica, "facade" | "process"> {
     const selected = this.replicas.filter(({ isSelected }) => isSelected)
@@ -268,23 +274,20 @@ export class OperatorHost implements ReplicaHost {
   /** A connect request as this cluster's aggregation layer passes it on. The returned function abandons the request. */
   connect(from: PipeEnd, request: ConnectRequest, outcome: ConnectOutcome, link?: LinkOptions): () => void {
     const { kernel, network, server } = this.#options
+    const road = link?.road ?? networkRoad({ kernel, network }, from.place, this.place, from.process)
     let isOver = false
     let left = (): void => {}
     const over = (): void => {
       isOver = true
       forgetCaller()
     }
-    const refuse = (code: number | undefined, reason: string, message: string): void =>
-      network.send(
-        this.place,
-        from.place,
-        () => {
-          if (isOver) return
-          over()
-          outcome.refused(code, reason, message)
-        },
-        from.process
-      )
+    const refused = (code: number | undefined, reason: string, message: string): void => {
+      if (isOver) return
+      over()
+      road.close()
+      outcome.refused(code, reason, message)
+    }
+    const refuse: Refuse = (...refusal) => road.back(() => refused(...refusal))
     /** Hands the channel to its caller, who may have given up meanwhile. */
     const handOver = (theirs: FrameChannel, isSilent: () => boolean): void => {
       if (isOver) return theirs.close()
@@ -294,7 +297,11 @@ export class OperatorHost implements ReplicaHost {
       theirs.close()
       outcome.refused(undefined, "", "connection reset")
     }
-    network.send(from.place, this.place, () => {
+    road.whenBroken(
+      (why) => refused(undefined, "", why),
+      () => left()
+    )
+    road.go(() => {
       if (isOver) return
       if (server.isDown) return refuse(undefined, "", "connection refused")
       if (link?.bearer !== undefined && !server.accepts(link.bearer)) return refuse(401, "Unauthorized", "Unauthorized")
@@ -316,9 +323,10 @@ export class OperatorHost implements ReplicaHost {
             what: `session ${request.sessionId ?? ""}`,
             left: from,
             right: { place: this.place, process },
+            road,
             ...(link === undefined ? {} : { pulse: link.pulse })
           })
-          network.send(this.place, from.place, () => handOver(theirs, () => connection.isSilent()), from.process)
+          road.back(() => handOver(theirs, () => connection.isSilent()))
           return ours
         })
         process.run(loggingDefects(serveConnect(facade, request, gone, upgrade)), (exit) => {
@@ -330,7 +338,8 @@ export class OperatorHost implements ReplicaHost {
     const abandon = (): void => {
       if (isOver) return
       over()
-      network.send(from.place, this.place, () => left())
+      road.go(() => left())
+      road.close()
     }
     const forgetCaller = from.process.whenDead(abandon)
     return abandon
@@ -344,12 +353,6 @@ interface Reached {
   readonly process: SimProcess
   /** Ends the waiting for the process's death. */
   readonly mourning: () => void
-}
-
-/** Now, or when a process that is stopped goes on. */
-const whenRunning = (process: SimProcess, act: () => void): void => {
-  if (process.state === "running") act()
-  else process.hold(act)
 }
 
 const unavailable =

@@ -7,7 +7,7 @@ import { Clock, Context, Effect, Exit, Fiber, Redacted } from "effect"
 import { podAgents } from "../../../src/adapters/agents/pod-agents.ts"
 import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import { findClusters } from "../../../src/app/fleet/cluster-providers.ts"
-import { makeConfigurationSource } from "../../../src/app/fleet/configuration-source.ts"
+import { type ConfigurationSource, makeConfigurationSource } from "../../../src/app/fleet/configuration-source.ts"
 import { makeProvidedSource } from "../../../src/app/fleet/provided-source.ts"
 import { CurrentFailingLists, FailingLists } from "../../../src/app/kernel/failing-lists.ts"
 import { CurrentHoldings, Holdings } from "../../../src/app/kernel/holdings.ts"
@@ -19,8 +19,14 @@ import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { CurrentTracing, type Tracing } from "../../../src/app/kernel/tracing.ts"
 import { CurrentWatchLags, WatchLags } from "../../../src/app/kernel/watch-lags.ts"
 import { makeElectedFacade } from "../../../src/app/leadership/elected-facade.ts"
+import type { OperatorOptions } from "../../../src/app/operator/operator.ts"
 import { type ReplicaOptions, runReplica } from "../../../src/app/operator/run-replica.ts"
+import { serveOutboundMembers } from "../../../src/app/outbound/outbound-members.ts"
+import { runOutpost } from "../../../src/app/outbound/outpost.ts"
+import { CurrentTunnelCertificates } from "../../../src/app/outbound/tunnel-certificates.ts"
 import { defaultAgentConfiguration } from "../../../src/domain/agents/agent-configuration.ts"
+import type { ClusterName } from "../../../src/domain/fleet/cluster-name.ts"
+import { isOutbound } from "../../../src/domain/fleet/configuration.ts"
 import { parseFleetConfiguration } from "../../../src/domain/fleet/parse-configuration.ts"
 import type { OperatorPod } from "../../../src/domain/leadership/identity.ts"
 import { leaderLabel } from "../../../src/domain/leadership/leader-label.ts"
@@ -34,6 +40,7 @@ import { CredentialMaker, type MakeCredentials } from "../../../src/ports/creden
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import type { KubeApi } from "../../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
+import { TunnelDialler, TunnelListener } from "../../../src/ports/tunnel.ts"
 import { SimProcess } from "../kernel/sim-process.ts"
 import { accessProviders } from "./credential-makers.ts"
 import { tellSpans } from "./ended-span.ts"
@@ -43,6 +50,7 @@ import type { Place } from "./network.ts"
 import type { OperatorHostOptions, PrimarySources, ReplicaHost } from "./operator-host-options.ts"
 import type { ApiCaller, ApiServer } from "./sim-api-server.ts"
 import { branchSettings, secretBytes } from "./source-databases.ts"
+import { serveLane } from "./tunnel.ts"
 import type { PortCall } from "./world-event.ts"
 
 export const operatorNamespace = "mirrord"
@@ -173,7 +181,8 @@ export class OperatorReplica {
   }
 
   start(): void {
-    const { branches, emit, ephemeralAgents, kernel, replicas, server, sharding, sources, traces } = this.#options
+    const { branches, emit, ephemeralAgents, kernel, outbound, replicas, server, sharding, sources, traces } =
+      this.#options
     const isThere = replicas === undefined || this.#pod !== undefined
     if (!isThere || this.#process !== undefined || this.#isTerminating) return
     const name = `${this.#name}-${++this.#starts}`
@@ -181,6 +190,7 @@ export class OperatorReplica {
     this.#holdings = holdings
     const process = new SimProcess(kernel, name, (line) => emit({ _tag: "Log", process: name, line }))
     process.skew = this.skew
+    process.countsWhole = outbound !== undefined
     this.#process = process
     emit({ _tag: "Operator", cluster: server.place, process: name, ...this.#which, change: "started" })
     process.whenDead(() => this.#died(process))
@@ -197,11 +207,15 @@ export class OperatorReplica {
       elected,
       weight: 1
     }
+    const outboundWith = (configuration: ConfigurationSource | undefined) => this.#outbound(process, configuration)
     const operator = Effect.gen(function* () {
-      const configured = sources === undefined ? {} : yield* readFleet(sources, process, replica.connector.own.api)
+      const configured: Pick<OperatorOptions, "configuration"> =
+        sources === undefined ? {} : yield* readFleet(sources, process, replica.connector.own.api)
+      const tunnels = outboundWith(configured.configuration)
       const served = branches ? { branchSettings } : {}
       return yield* runReplica({
         ...replica,
+        ...tunnels,
         operator: { ...operatorSettings, ...served, fleet: undefined, ...configured }
       })
     }).pipe(
@@ -209,6 +223,10 @@ export class OperatorReplica {
       Effect.updateService(CurrentSettings, (settings) => ({ ...settings, sharding })),
       Effect.provideService(CredentialMaker, sources?.makers.make ?? noMaker),
       Effect.provideService(CurrentSecretBytes, secretBytes(kernel.random.split(`secrets of ${name}`))),
+      (running) =>
+        outbound === undefined
+          ? running
+          : Effect.provideService(running, CurrentTunnelCertificates, outbound.tunnels.certificates),
       // A process that dies takes them with it.
       Effect.provideService(CurrentMeasurements, new Measurements()),
       Effect.provideService(CurrentWatchLags, new WatchLags()),
@@ -371,6 +389,47 @@ export class OperatorReplica {
     )
   }
 
+  /** The cell of a primary, or the outpost of a member that dials out. */
+  #outbound(
+    process: SimProcess,
+    configuration: ConfigurationSource | undefined
+  ): Pick<ReplicaOptions, "dialOut" | "serveOutbound"> {
+    const { outbound, server } = this.#options
+    if (outbound === undefined) return {}
+    const { certificateHours, members, people, tunnels } = outbound
+    const namespace = operatorNamespace
+    if (configuration !== undefined) {
+      const configured = () =>
+        configuration
+          .known()
+          .members.filter(isOutbound)
+          .map(({ name }) => name)
+      const settings = { hosts: [], port: 8443, bootstrapPort: 8444, bootstrapRanges: [], certificateHours }
+      const access = tunnels.access(process, (cluster, road) => {
+        const member = this.#options.member(cluster)
+        if (member === undefined) throw new Error(`the world has no cluster ${cluster}`)
+        return this.#access(process, member.server, { road })
+      })
+      const isConfigured = (name: ClusterName): boolean => configured().includes(name)
+      const listen = (changed: () => void) => configuration.listen(changed)
+      return {
+        serveOutbound: (api) =>
+          serveOutboundMembers({ api, namespace, settings, isConfigured, configured, listen }, access).pipe(
+            Effect.provideService(TunnelListener, tunnels.listener(process))
+          )
+      }
+    }
+    if (!members.includes(server.place)) return {}
+    const dialler = tunnels.dialler({ process, place: server.place, cluster: server.place })
+    const bootstrap = people.settingsOf(server.place)
+    return {
+      dialOut: (api) =>
+        runOutpost({ api, namespace, cell: "primary:8443", bootstrap, serve: serveLane }).pipe(
+          Effect.provideService(TunnelDialler, dialler)
+        )
+    }
+  }
+
   #connector(process: SimProcess): ReplicaOptions["connector"] {
     return {
       own: this.#access(process, this.#options.server),
@@ -378,11 +437,13 @@ export class OperatorReplica {
         Effect.sync(() => {
           const member = this.#options.member(cluster)
           if (member === undefined) throw new Error(`the world has no cluster ${cluster}`)
+          if (this.#options.outbound?.members.includes(cluster) === true)
+            throw new Error(`no way leads to ${cluster}, which dials out`)
           let current = credentials
           const token = (): string =>
             current._tag === "BearerToken" ? Redacted.value(current.token) : current.certificatePem.trim()
           return {
-            ...this.#access(process, member.server, token),
+            ...this.#access(process, member.server, { token }),
             reauthenticate: (next) => {
               current = next
             }
@@ -391,12 +452,12 @@ export class OperatorReplica {
     }
   }
 
-  #access(process: SimProcess, server: ApiServer, token?: () => string): ClusterAccess {
+  #access(process: SimProcess, server: ApiServer, by: Pick<ApiCaller, "road" | "token"> = {}): ClusterAccess {
     const own = this.#options.server.place
     const caller: ApiCaller = {
       process,
       place: server.place === own ? this.node : own,
-      ...(token === undefined ? {} : { token }),
+      ...by,
       call: (call) => this.#call(process, call),
       crash: (detail) => this.crash(detail)
     }
@@ -424,12 +485,18 @@ export class OperatorReplica {
           if (fault?._tag === "Fail") return refused(fault.code, fault.reason, `injected ${fault.reason}`)
           const host = server.place === own ? this.#host : this.#options.member(server.place)?.host
           if (host === undefined) return refused(undefined, "", "no such cluster")
-          const bearer = token?.()
+          const bearer = by.token?.()
+          const road = by.road?.()
+          if (typeof road === "string") return refused(undefined, "", road)
           const abandon = host.connect(
             { place: own, process },
             linkedConnectRequest({ user: envoy, groups: [], extra: {} }, request),
             { opened: (channel) => resume(Effect.succeed(channel)), refused },
-            { pulse: linkPulse, ...(bearer === undefined ? {} : { bearer }) }
+            {
+              pulse: linkPulse,
+              ...(bearer === undefined ? {} : { bearer }),
+              ...(road === undefined ? {} : { road })
+            }
           )
           return Effect.sync(abandon)
         })

@@ -6,7 +6,8 @@
 import { deliver, type FrameChannel, type FrameHandlers } from "../../../src/ports/frame-channel.ts"
 import type { Kernel } from "../kernel/kernel.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
-import { Flow, type Network, type NetworkConnection, type Place } from "./network.ts"
+import type { Network, NetworkConnection, Place } from "./network.ts"
+import { networkRoad, type OneWay, type Road } from "./road.ts"
 
 /**
  * Interval of keep-alive probes, and after how long without an answer a machine gives the connection up, ms (Go's
@@ -36,11 +37,13 @@ export interface PipeOptions {
   readonly pulse?: number
   /** The right end never notices by itself that the left end has vanished, as an agent does not (agent.md §3.6). */
   readonly deaf?: true
+  /** From the left end to the right one; the network unless given. */
+  readonly road?: Road
 }
 
 class End implements FrameChannel {
   readonly process: SimProcess
-  readonly flow: Flow
+  readonly flow: OneWay
   other: End | undefined
   #handlers: FrameHandlers | undefined
   readonly #inbox: Array<Uint8Array> = []
@@ -52,7 +55,7 @@ class End implements FrameChannel {
   #wasFull = false
   readonly #closed: () => void
 
-  constructor(process: SimProcess, flow: Flow, closed: () => void) {
+  constructor(process: SimProcess, flow: OneWay, closed: () => void) {
     this.process = process
     this.flow = flow
     this.#closed = closed
@@ -158,8 +161,9 @@ export const makePipe = (
   options: PipeOptions
 ): readonly [left: FrameChannel, right: FrameChannel, connection: NetworkConnection] => {
   const { left, right } = options
-  const there = new Flow({ kernel, network }, left.place, right.place, right.process)
-  const back = new Flow({ kernel, network }, right.place, left.place, left.process)
+  const road = options.road ?? networkRoad({ kernel, network }, left.place, right.place, left.process)
+  const there = road.flowThere(right.process)
+  const back = road.flowBack(left.process)
   let isSilent = false
   let open = 2
   const closed = (): void => {
@@ -189,6 +193,10 @@ export const makePipe = (
     isSilent: () => isSilent
   }
   const unregister = network.register(connection)
+  const unbroken = road.whenBroken(
+    () => left.process.after(0, () => a.end("connection reset")),
+    () => right.process.after(0, () => b.end("connection reset"))
+  )
   // A machine's kernel resets the connections of a process that died.
   const mourning = [
     left.process.whenDead(() => {
@@ -202,11 +210,12 @@ export const makePipe = (
   ]
   const forget = (): void => {
     unregister()
+    unbroken()
+    road.close()
     for (const cancel of mourning) cancel()
   }
 
-  const isAlive = (): boolean =>
-    !isSilent && network.isOpen(left.place, right.place) && network.isOpen(right.place, left.place)
+  const isAlive = (): boolean => !isSilent && road.isOpen()
   watchOver(a, b, options, isAlive)
   return [a, b, connection]
 }

@@ -9,7 +9,7 @@ import type { FleetConfiguration, SessionTimes } from "../../../src/domain/fleet
 import type { FleetDocuments } from "../../../src/domain/fleet/parse-configuration.ts"
 import type { FleetFiles } from "../../../src/ports/fleet-files.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
-import { type MemberPlan, type MemberPlans, providerOf } from "./member-plan.ts"
+import { type MemberPlan, type MemberPlans, type OutboundPlan, providerOf } from "./member-plan.ts"
 
 /** The part of a world's plan that the files begin with. */
 interface PlannedFleet extends Pick<FleetConfiguration, "sessionStart" | keyof SessionTimes> {
@@ -18,6 +18,7 @@ interface PlannedFleet extends Pick<FleetConfiguration, "sessionStart" | keyof S
   readonly defaultCluster: string
   readonly primary: string
   readonly members: MemberPlans
+  readonly outbound: OutboundPlan | undefined
 }
 
 /** The fields of a member's entry that say how it is authenticated at. */
@@ -128,8 +129,9 @@ export class PrimaryFiles {
     const managementOnly = !clusters.some(({ name }) => name === primary)
     const list = [...this.#addresses].map(([name, moves]) => ({
       name,
-      server: `https://${name}${moves === 0 ? "" : `-${moves}`}`,
-      ...authFields(this.#plan.members[name])
+      ...(this.#plan.outbound?.members.includes(name) === true
+        ? { authType: "outbound" }
+        : { server: `https://${name}${moves === 0 ? "" : `-${moves}`}`, ...authFields(this.#plan.members[name]) })
     }))
     return {
       multiCluster: {

@@ -30,6 +30,7 @@ import type { AccountTokens } from "./account-tokens.ts"
 import type { CallFault } from "./call-faults.ts"
 import { Flow, type Network, type Place } from "./network.ts"
 import type { PipeEnd } from "./pipe.ts"
+import { networkRoad, type OneWay, type Road } from "./road.ts"
 import { WatchInbox } from "./watch-inbox.ts"
 import type { PortCall, WorldEvent } from "./world-event.ts"
 
@@ -51,6 +52,8 @@ export interface ApiCaller {
   readonly place: Place
   /** The bearer token that is sent now; without one the server knows the caller by other means. */
   readonly token?: () => string
+  /** Makes the way of a call, or says why there is none; over the network unless given. */
+  readonly road?: () => Road | string
   /** Numbers a call and says what goes wrong with it; a caller that dies of the fault gets no answer. */
   readonly call: (call: Omit<PortCall, "index" | "operator">) => {
     readonly call: PortCall
@@ -75,6 +78,9 @@ export interface ApiServerOptions {
   /** The tokens that it has granted. */
   readonly tokens: AccountTokens
 }
+
+/** The way of a watch that never begins. */
+const nowhere: OneWay = { send: () => {}, stop: () => {} }
 
 interface CopyList {
   readonly items: ReadonlyArray<KubeObject>
@@ -242,7 +248,7 @@ export class ApiServer {
   }
 
   /** Brings a call to the server and its answer back, or a failure if none comes in time. */
-  #request<A>(caller: ApiCaller, call: Asked, serve: Serve<A>): Effect.Effect<A, KubeError> {
+  #request<A>(caller: ApiCaller, call: Asked, serve: Serve<A>, taken?: Road | string): Effect.Effect<A, KubeError> {
     const { cluster, emit, network, tokens } = this.#options
     return Effect.callback<A, KubeError>((resume) => {
       const { call: numbered, fault } = caller.call({ ...call, to: cluster })
@@ -253,40 +259,55 @@ export class ApiServer {
           ? serve(answer, staleBy)
           : answer(Result.fail(this.objects.error(call.verb, "Unauthorized", "Unauthorized", 401)))
       if (fault?._tag === "Slow") this.#thinks(fault.ms)
+      const road = taken ?? this.#road(caller)
+      if (typeof road === "string") {
+        const none: Answer<A> = Result.fail(this.#unreachable(call.verb, road))
+        emit({ _tag: "Answered", call: numbered, ...outcomeOf(none) })
+        return resume(Effect.fromResult(none))
+      }
       let isOver = false
-      const finish = (result: Answer<A>): void => {
-        if (isOver) return
+      const over = (): void => {
         isOver = true
         cancelTimer()
+        whole()
+        if (taken === undefined) road.close()
+      }
+      const finish = (result: Answer<A>): void => {
+        if (isOver) return
+        over()
         emit({ _tag: "Answered", call: numbered, ...outcomeOf(result) })
         resume(Effect.fromResult(result))
       }
-      const timeout = network.isOpen(caller.place, this.place) ? answerTimeout : connectTimeout
+      const isConnected = !road.isDialled || network.isOpen(caller.place, this.place)
+      const timeout = isConnected ? answerTimeout : connectTimeout
       const cancelTimer = caller.process.after(timeout, () =>
         finish(Result.fail(this.#unreachable(call.verb, `no answer within ${timeout} ms`)))
       )
-      const back = (result: Answer<A>): void =>
-        network.send(this.place, caller.place, () => finish(result), caller.process)
-      network.send(caller.place, this.place, () => {
+      const whole = road.whenBroken((why) => finish(Result.fail(this.#unreachable(call.verb, why))))
+      const back = (result: Answer<A>): void => road.back(() => finish(result))
+      road.go(() => {
         // A caller that gave up before the packet got through has closed the connection.
         if ((isOver || caller.process.state === "dead") && timeout === connectTimeout) return
         const crash = (): void => caller.crash(`after call ${numbered.index}`)
         this.#serve({ verb: call.verb, fault, crash }, authenticated, back)
       })
-      return Effect.sync(() => {
-        isOver = true
-        cancelTimer()
-      })
+      return Effect.sync(over)
     })
+  }
+
+  #road(caller: ApiCaller): Road | string {
+    return caller.road?.() ?? networkRoad(this.#options, caller.place, this.place, caller.process)
   }
 
   /** Opens a watch of a caller, which ends with the scope, with the caller, or after a while. */
   #openWatch(caller: ApiCaller, followed: Watched, resourceVersion: string) {
-    const { kernel, network } = this.#options
+    const { kernel } = this.#options
     const { ref, selection } = followed
     return Effect.gen({ self: this }, function* () {
       const inbox = new WatchInbox((run) => kernel.soon(run, caller.process))
-      const flow = new Flow({ kernel, network }, this.place, caller.place, caller.process)
+      const road = this.#road(caller)
+      const flow = typeof road === "string" ? nowhere : road.flowBack(caller.process)
+      if (typeof road !== "string") yield* Effect.addFinalizer(() => Effect.sync(road.close))
       const { heard, stop: stopWaiting } = this.#silence(caller.process, (error) => inbox.end(Effect.fail(error)))
       const stop = yield* this.#request<() => void>(
         caller,
@@ -300,7 +321,8 @@ export class ApiServer {
             else kernel.after(watchEnds, started.success)
           }
           answer(started)
-        }
+        },
+        road
       )
       heard()
       const ends = kernel.after(watchEnds, () => {
@@ -312,7 +334,17 @@ export class ApiServer {
         ends()
         stop()
         flow.stop()
+        if (typeof road === "string") return
+        whole()
+        road.close()
       }
+      const whole =
+        typeof road === "string"
+          ? () => {}
+          : road.whenBroken((why) => {
+              over()
+              inbox.end(Effect.fail(this.#unreachable("watch", why)))
+            })
       const mourning = caller.process.whenDead(over)
       yield* Effect.addFinalizer(() =>
         Effect.sync(() => {
@@ -327,7 +359,7 @@ export class ApiServer {
   /** Passes the events of a watch on to its caller. */
   #listener(
     ref: ResourceRef,
-    { flow, heard, inbox }: { readonly flow: Flow; readonly heard: () => void; readonly inbox: WatchInbox }
+    { flow, heard, inbox }: { readonly flow: OneWay; readonly heard: () => void; readonly inbox: WatchInbox }
   ): WatchListener {
     return {
       event: (event) =>

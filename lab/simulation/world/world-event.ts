@@ -136,6 +136,53 @@ export type WorldEvent =
       readonly status: number
       readonly body: string
     }
+  /** A tunnel of a member stands at the primary's process. `tunnel`: its number, unique in the world. */
+  | {
+      readonly _tag: "TunnelStands"
+      readonly cluster: string
+      readonly tunnel: number
+      readonly process: string
+      /** The place that it was dialled from. */
+      readonly from: string
+    }
+  /** An end of a tunnel that stood is over. */
+  | {
+      readonly _tag: "TunnelEnded"
+      readonly cluster: string
+      readonly tunnel: number
+      readonly side: "cell" | "outpost"
+      readonly why: string
+    }
+  /** The cell has refused a certificate. */
+  | {
+      readonly _tag: "TunnelRefused"
+      readonly cluster: string
+      readonly tunnel: number
+      readonly from: string
+      /** TLS, of which the primary tells nothing, since a stranger may dial; or the cell, of a member's certificate. */
+      readonly by: "tls" | "cell"
+      readonly why: string
+    }
+  /** A line of a control lane, as a side sends it or gets it. */
+  | {
+      readonly _tag: "ControlLine"
+      readonly cluster: string
+      readonly tunnel: number
+      readonly side: "cell" | "outpost"
+      readonly is: "sent" | "come"
+      readonly line: string
+    }
+  /** A primary's process opens a lane for a call to this cluster. */
+  | {
+      readonly _tag: "LaneOpened"
+      readonly cluster: string
+      readonly tunnel: number
+      readonly process: string
+      /** That the other end has shown. `until`: epoch ms. */
+      readonly certificate: { readonly name: string; readonly keyId: string; readonly until: number }
+    }
+  /** The cell has given a certificate for a token. `token`: its id, which is no secret. */
+  | { readonly _tag: "TokenTraded"; readonly cluster: string; readonly token: string }
   /** A fault that the story brought about. */
   | { readonly _tag: "Fault"; readonly kind: string; readonly text: string }
   | { readonly _tag: "Step"; readonly text: string }

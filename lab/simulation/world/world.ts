@@ -9,9 +9,11 @@ import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { identityNamespace } from "../../../src/domain/fleet/cluster-identity.ts"
 import { defaultSessionTimes, type FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
 import { encodeBase64Text } from "../../../src/domain/fleet/credentials/base64.ts"
+import { authorityLife } from "../../../src/domain/outbound/certificate-plan.ts"
 import { namespaces, secrets } from "../../../src/domain/resources/core-kinds.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { type Cancel, Kernel } from "../kernel/kernel.ts"
+import { SimProcess } from "../kernel/sim-process.ts"
 import { AccountTokens, type TokenPlan } from "./account-tokens.ts"
 import type { BranchWish } from "./branch-order.ts"
 import type { FaultPlan } from "./call-faults.ts"
@@ -20,17 +22,20 @@ import type { CopyWish } from "./copy-request.ts"
 import { CredentialMakers } from "./credential-makers.ts"
 import { userAuthority, worldStart } from "./credentials.ts"
 import { MemberAuthors } from "./member-authors.ts"
-import type { MemberPlans } from "./member-plan.ts"
+import type { MemberPlans, OutboundPlan } from "./member-plan.ts"
 import { Network, type Place } from "./network.ts"
-import type { DialledAgent, PrimarySources } from "./operator-host-options.ts"
+import type { DialledAgent, OutboundWorld, PrimarySources } from "./operator-host-options.ts"
 import { OperatorHost } from "./operator-host.ts"
 import { envoy, operatorNamespace } from "./operator-replica.ts"
+import { OutboundPeople } from "./outbound-people.ts"
 import { makePipe, type PipeEnd } from "./pipe.ts"
 import { PrimaryFiles } from "./primary-files.ts"
 import { ApiServer } from "./sim-api-server.ts"
 import { type ClientShape, SimClient } from "./sim-client.ts"
 import { SimKubelet, type WorkloadPlan } from "./sim-kubelet.ts"
+import { dialAsMember, type Stolen } from "./thief.ts"
 import { TokenSecrets } from "./token-secrets.ts"
+import { SimTunnels } from "./tunnels.ts"
 import type { TimedEvent, WorldEvent } from "./world-event.ts"
 
 /** The place of a cluster's nodes, next to its operator. */
@@ -71,6 +76,7 @@ export interface WorldPlan {
   readonly tokens: Readonly<Record<string, TokenPlan>>
   /** By member: how it is found, and by what it knows the primary. */
   readonly members: MemberPlans
+  readonly outbound: OutboundPlan | undefined
   /** Whether `deployment/myapp` has databases, of which all operators make branches. */
   readonly branches: boolean
   /** Whether operators trace sessions. Traces draw ids, so the world is another one then. */
@@ -89,6 +95,7 @@ export const defaultPlan = {
   ephemeralAgents: [],
   tokens: {},
   members: {},
+  outbound: undefined,
   branches: false,
   traces: false
 } as const
@@ -140,6 +147,8 @@ export class World {
   readonly authors: MemberAuthors
   /** The makers of credentials. */
   readonly makers: CredentialMakers
+  /** All about the members that dial out; `undefined` in a world without. */
+  readonly outbound: OutboundWorld | undefined
   readonly requests: Array<EnteredRequest> = []
   /** Faults of operators' calls; the first plan with a fault for a call is heard. */
   readonly faultPlans: Array<FaultPlan> = []
@@ -147,6 +156,7 @@ export class World {
   #healedAt = -Infinity
   readonly #comingFaults = new Set<Cancel>()
   #connections = 0
+  #thieves = 0
 
   constructor(plan: WorldPlan, observers: ReadonlyArray<(event: TimedEvent) => void> = []) {
     this.plan = plan
@@ -158,7 +168,9 @@ export class World {
     this.makers = new CredentialMakers(tokensOf, () => this.now)
     const seconds = plan.secondPrimary === undefined ? [] : [plan.secondPrimary]
     const names = new Set([plan.primary, ...plan.clusters.map(({ name }) => name), ...seconds])
+    this.outbound = this.#makeOutbound()
     for (const name of names) this.#makeCluster(name)
+    this.#joinOutbound()
     for (const { name, pods, workloads = [] } of plan.clusters) {
       const { kubelet } = this.cluster(name)
       if (pods > 0) kubelet.deploy("myapp", pods)
@@ -176,7 +188,10 @@ export class World {
         )
     }
     const tokenSecretsOf = (primary: string): TokenSecrets => {
-      const members = plan.clusters.filter(({ name }) => name !== primary && plan.members[name] === undefined)
+      const isOutbound = (name: string): boolean => plan.outbound?.members.includes(name) === true
+      const members = plan.clusters.filter(
+        ({ name }) => name !== primary && plan.members[name] === undefined && !isOutbound(name)
+      )
       return new TokenSecrets({
         objects: this.cluster(primary).server.objects,
         members: new Map(members.map(({ name }) => [name, this.cluster(name).tokens])),
@@ -267,7 +282,22 @@ export class World {
 
   /** Whether credentials, and what members are found by, are not spoilt, and all that are asked for are given. */
   get areCredentialsWell(): boolean {
-    return this.tokenSecrets.isWell && this.authors.isWell && this.makers.isWell
+    return this.tokenSecrets.isWell && this.authors.isWell && this.makers.isWell && this.areTunnelsWell
+  }
+
+  /** Whether the primary reaches each member that dials out, as far as the member is in its fleet and has not gone. */
+  get areTunnelsWell(): boolean {
+    const { outbound } = this
+    return (
+      outbound === undefined ||
+      outbound.members.every(
+        (name) =>
+          !this.isInFleet(name) ||
+          this.cluster(name).host.isGone ||
+          this.primary.host.isGone ||
+          (outbound.tunnels.current(name)?.carries === true && outbound.people.known(name).problem === undefined)
+      )
+    )
   }
 
   /** Whether a cluster is in the fleet, as far as its configuration and its providers can be read. */
@@ -298,6 +328,8 @@ export class World {
       kubelet.heal()
       host.heal()
     }
+    this.outbound?.tunnels.heal()
+    this.outbound?.people.heal((name) => this.isInFleet(name) && !this.cluster(name).host.isGone)
     for (const client of this.clients.values()) client.process.resume()
   }
 
@@ -332,6 +364,16 @@ export class World {
     })
     this.clients.set(options.name, client)
     return client
+  }
+
+  /** Another operator dials with the stolen key of a member. */
+  startThief(member: string, stolen: Stolen): void {
+    const { emit, kernel, outbound } = this
+    if (outbound === undefined) return
+    const name = `thief-${++this.#thieves}`
+    const process = new SimProcess(kernel, name, (line) => emit({ _tag: "Log", process: name, line }))
+    const dialler = outbound.tunnels.dialler({ process, place: name, cluster: member })
+    process.run(dialAsMember(dialler, stolen))
   }
 
   /** A request enters the workload of a cluster from outside. */
@@ -391,6 +433,7 @@ export class World {
       ephemeralAgents: this.plan.ephemeralAgents.includes(name),
       branches: this.plan.branches,
       traces: this.plan.traces,
+      outbound: this.outbound,
       member: (member) => this.clusters.get(member),
       dialAgent: (from, ip) => this.#dialAgent(kubelet, name, from, ip),
       faults: () => (call) => {
@@ -402,6 +445,33 @@ export class World {
       }
     })
     this.clusters.set(name, { name, server, kubelet, host, tokens })
+  }
+
+  #makeOutbound(): OutboundWorld | undefined {
+    const { emit, kernel, network, plan } = this
+    const { outbound, primary } = plan
+    if (outbound === undefined) return undefined
+    const members = outbound.members.filter((name) => name !== primary)
+    const tunnels = new SimTunnels({ kernel, network, emit, primary, cell: () => this.primary.host.endpoint })
+    const people = new OutboundPeople({
+      primary: () => this.primary.server.objects,
+      objectsOf: (name) => this.cluster(name).server.objects,
+      namespace: operatorNamespace,
+      members,
+      now: () => this.now,
+      restart: (name) => this.cluster(name).host.crash("its chart is upgraded")
+    })
+    return { members, tunnels, people, certificateHours: outbound.lifetime / 3_600_000 }
+  }
+
+  /** The primary has its authority, and the members that dial out have their tokens. */
+  #joinOutbound(): void {
+    const { outbound } = this
+    if (outbound === undefined) return
+    const life = authorityLife(this.now)
+    outbound.people.found(outbound.tunnels.authority(life))
+    for (const member of outbound.members) outbound.people.join(member)
+    outbound.people.backUp()
   }
 
   /** Of a primary; read when a process starts, as the authors write into a cluster that is there. */

@@ -131,6 +131,16 @@ export const planVerbs: ReadonlyArray<Verb> = [
       )
   }),
   setup({
+    name: "outbound",
+    words: { cluster: clusterName, more: options({ certificates: time }) },
+    summary:
+      "A configured member is one that no way leads to: its operator dials the primary, with certificates that last " +
+      "so long (30m).",
+    set: (plan, { cluster, more: { certificates = 1_800_000 } }) => {
+      plan.outbound = { members: [...(plan.outbound?.members ?? []), cluster], lifetime: certificates }
+    }
+  }),
+  setup({
     name: "workload",
     words: { cluster: clusterName, workload, pods: optional(after("pods", pods)) },
     summary: "A workload beside deployment/myapp, of which copies can be made; after the line of its cluster.",

@@ -39,11 +39,12 @@ export const sessionVerbs: ReadonlyArray<Verb> = [
     name: "session",
     words: {
       name: newName,
-      more: options({ target, user, as: choice(shapes), version: oneWord("<v>", versionWord) })
+      more: options({ target, user, as: choice(shapes), version: oneWord("<v>", versionWord), at: clusterName })
     },
-    summary: "A user starts a session; without target: deployment/myapp.",
+    summary: "A user starts a session; without target: deployment/myapp. at: of this cluster alone, at its operator.",
     run: ({ more: { as: shape = "exec", version, ...more }, name }, run) => {
       if (isTaken(run, name)) return wasThere(name)
+      if (more.at !== undefined && !run.world.clusters.has(more.at)) return `there is no cluster ${more.at}`
       const asked = version === undefined ? {} : { version }
       run.world.startClient({ name, user: defaultUser, target: "deployment.myapp", ...more, shape, ...asked })
     },

@@ -14,7 +14,7 @@ const page = readFileSync(fileURLToPath(new URL("../../../../docs/concepts/failu
 const rules: ReadonlyMap<string, string> = new Map(
   page.split(/\n\s*\n/u).flatMap((paragraph) => {
     const [, code, text] =
-      /^\*\*[123]\.\d+\*\* ([SLN](?:-B)?\d+|ledger)\. (.*)$/u.exec(paragraph.trim().replaceAll("\n", " ")) ?? []
+      /^\*\*[123]\.\d+\*\* ([SLNT](?:-B)?\d+|ledger)\. (.*)$/u.exec(paragraph.trim().replaceAll("\n", " ")) ?? []
     return code === undefined || text === undefined ? [] : [[code, text]]
   })
 )

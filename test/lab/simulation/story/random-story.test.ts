@@ -4,6 +4,7 @@ import { Result } from "effect"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { branchStory } from "../../../../lab/simulation/story/branch-story.ts"
+import { outboundStory } from "../../../../lab/simulation/story/outbound-story.ts"
 import { parseStory } from "../../../../lab/simulation/story/parse-story.ts"
 import { randomStory, storyArbitrary, defaultRandomStory } from "../../../../lab/simulation/story/random-story.ts"
 import { runStory } from "../../../../lab/simulation/story/run-story.ts"
@@ -32,7 +33,8 @@ describe("randomStory", () => {
 
   it("uses every verb that has random lines", () => {
     const ofBranches = Array.from({ length: 300 }, (_, i) => branchStory(`some ${i}`))
-    const used = new Set([...some, ...ofBranches].flatMap(({ lines }) => lines.map(verbOf)))
+    const ofOutbound = Array.from({ length: 100 }, (_, i) => outboundStory(`some ${i}`, defaultRandomStory))
+    const used = new Set([...some, ...ofBranches, ...ofOutbound].flatMap(({ lines }) => lines.map(verbOf)))
     const wanted = verbs.flatMap((verb) => (verb.kind === "act" && (verb.random?.weight ?? 0) > 0 ? [verb.name] : []))
     expect(wanted.filter((name) => !used.has(name))).toEqual([])
   })
