@@ -112,6 +112,17 @@ describe("queues that replicas share", () => {
     expect(twice(first, second)).toEqual([])
   })
 
+  it.effect("are left alone by an owner that cannot renew its Leases, before another one has them", function* () {
+    const { cluster, count, first, produce, second } = yield* share()
+    yield* produce(3)
+    cluster.api.before = ({ body, verb }) =>
+      verb !== "get" && JSON.stringify(body ?? {}).includes("second_") ? Effect.never : Effect.void
+    yield* produce(40)
+    expect(new Set(ownersOf(cluster).values())).toEqual(new Set(["first"]))
+    yield* pass("60 seconds")
+    expect([twice(first, second), wrongReads(cluster, count())]).toEqual([[], []])
+  })
+
   it.effect("are handed over at once by a replica that stops, with what it has received", function* () {
     const { cluster, count, first, produce, second } = yield* share(false)
     yield* produce(5)
