@@ -215,12 +215,21 @@ const wholeSchema = (minimum, maximum, pattern) => ({ type: ["integer", "string"
 /** @param {ReadonlyArray<string>} words */
 const wordsSchema = (words) => ({ enum: [...words, ""] })
 
-/** Values that set a number, by the form of their setting. */
+/** Forms of text that the schema checks. @type {ReadonlyArray<string>} */
+const textForms = ["cellAddress", "userPrefix"]
+
+/** Values that set a number or a text of its own kind, by the form of their setting. */
 const formSchemas = Object.fromEntries(
   settings.flatMap((setting) => {
     const { max, pattern } = formOf(setting) ?? {}
-    if (max === undefined || setting.value === undefined || pattern === undefined) return []
-    return [[setting.form, wholeSchema(setting.isUnsetBy0 === true ? 0 : 1, max, `(${pattern.source})|^$`)]]
+    const isText = textForms.includes(setting.form)
+    if ((max === undefined && !isText) || setting.value === undefined || pattern === undefined) return []
+    const source = `(${pattern.source})|^$`
+    /** @type {object} */
+    const schema = isText
+      ? { type: "string", pattern: source }
+      : wholeSchema(setting.isUnsetBy0 === true ? 0 : 1, max ?? 0, source)
+    return [[setting.form, schema]]
   })
 )
 

@@ -235,6 +235,9 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
     operatorDeployment(environment)
   ])
 
+/** The rights for tunnels in the operator's namespace. No playground of embedded clusters lets people in. */
+const ofTunnels = outboundRights.operator?.filter(({ scope }) => scope === "operator-namespace")
+
 const operatorRights = (
   cluster: PlaygroundCluster,
   { dialled, hasBranches = false, sqsEndpoint, takesTunnels = false }: OperatorEnvironment
@@ -256,7 +259,7 @@ const operatorRights = (
       rule("batch", ["jobs"], ["create", "delete", "patch"]),
       rule("coordination.k8s.io", ["leases"], ["get", "watch", "create", "patch"]),
       rule("", ["pods"], ["patch"]),
-      ...(takesTunnels || dialled !== undefined ? rulesOf(outboundRights.operator) : [])
+      ...(takesTunnels || dialled !== undefined ? rulesOf(ofTunnels) : [])
     ],
     operatorNamespace
   ),

@@ -56,6 +56,7 @@ const conditions: Readonly<Record<RightCondition, string>> = {
   openshift: "`openshift` is on",
   orderedBranches: "an engine is on, and this is a primary of which another cluster is the default",
   ownCertificate: "the operator keeps its own serving certificate",
+  people: "`operator.outbound.proxy.groups` is not empty, and this member dials its primary",
   pgBranching: "`operator.pgBranching` is on",
   previews: "`operator.previewEnv` is on",
   primary: "`operator.multiCluster.enabled` is on",

@@ -366,6 +366,21 @@ const leave = Command.make(
   )
 )
 
+const kubeconfig = Command.make(
+  "kubeconfig",
+  { ...clusterFlags, name: nameOfCluster("Name of the cluster in the fleet; its operator dials the primary") },
+  (options) =>
+    runs(
+      () => import("./commands/kubeconfig-command.ts"),
+      ({ runKubeconfig }) => runKubeconfig(options)
+    )
+).pipe(
+  Command.withDescription(
+    "Prints a kubeconfig for a cluster that dials its primary: kubectl reaches it through the primary, with your own " +
+      "credentials there."
+  )
+)
+
 const braid = Command.make("braid").pipe(
   Command.withDescription("One mirrord session over many Kubernetes clusters."),
   Command.withSubcommands([
@@ -380,6 +395,7 @@ const braid = Command.make("braid").pipe(
     report,
     join,
     leave,
+    kubeconfig,
     cleanup,
     versions
   ])

@@ -38,13 +38,19 @@ export interface Tunnel {
   readonly destroy: (why: string) => void
 }
 
+/**
+ * The use of a lane: the primary's own requests and links, or one request of a person. A member whose operator does not
+ * know the second kind refuses it, so that no request of a person is ever made as the primary's.
+ */
+export type LaneKind = "api" | "people"
+
 /** A tunnel at the cell. */
 export interface CellTunnel extends Tunnel {
   readonly member: MemberCertificate
   /** The address that the member dialled from, as the cell sees it. */
   readonly from: string
   /** Opens a lane to the member's API server: HTTP/1.1 in clear, inside of the tunnel's TLS. */
-  readonly openLane: () => Duplex
+  readonly openLane: (kind?: LaneKind) => Duplex
   /** Lanes that are open now, without the control lane. */
   readonly lanes: () => number
   /** Opens no more lanes; the tunnel ends with the last one. */
@@ -133,7 +139,7 @@ export interface DialOptions {
   readonly address: string
   readonly identity: TunnelIdentity
   /** Serves a lane that the cell has opened. */
-  readonly serve: (lane: Duplex) => void
+  readonly serve: (lane: Duplex, kind: LaneKind) => void
 }
 
 export interface RedeemOptions {

@@ -144,6 +144,28 @@ const modes: Readonly<
     },
     { ...withWorkloads, ...link(envoy), ...withEnvoy }
   ],
+  "member that dials out, for people too": [
+    {
+      operator: {
+        multiClusterMember: true,
+        outbound: {
+          enabled: true,
+          cell: "a:1",
+          proxy: { groups: ["system:authenticated", "dev"], extraKeys: ["scopes", "a.example/b"] }
+        }
+      }
+    },
+    { ...withWorkloads, ...link(envoy), ...withEnvoy }
+  ],
+  "member that dials out, for everyone by their own name": [
+    {
+      operator: {
+        multiClusterMember: true,
+        outbound: { enabled: true, cell: "a:1", proxy: { groups: ["system:authenticated"], prefix: "-" } }
+      }
+    },
+    { ...withWorkloads, ...link(envoy), ...withEnvoy }
+  ],
   "primary and member": [
     { operator: { multiClusterMember: true, multiCluster: primary } },
     { ...withWorkloads, ...link(account, envoy), ...withEnvoy }
@@ -177,6 +199,14 @@ const heldBy = (rendered: Rendered) =>
 const isOn = ({ default: usual, value }: Switch, values: unknown): boolean =>
   (at(values, ...value.split(".")) ?? usual) === true
 
+/** The names for which a right is. `people`: names of the groups of people in the cluster. */
+const namesOf = (name: string | undefined, people: ReadonlyArray<string>): ReadonlyArray<string> => {
+  if (name === "<people-group>") return people
+  return name?.includes("<cluster>") === true
+    ? clusterNames.map((cluster) => refreshedSecretName(clusterName(cluster), sha256Hex))
+    : [name ?? []].flat()
+}
+
 /** The verbs that the cards give to a role under the chart's conditions. */
 const declared = (
   role: string,
@@ -184,17 +214,21 @@ const declared = (
   values: unknown
 ): ReadonlyArray<string> => {
   const [holder, ...scopes] = roles[role] ?? ["operator"]
+  const { extraKeys = [], groups = [], prefix = "primary:" } = asMap(at(values, "operator", "outbound", "proxy") ?? {})
+  const people = asList(groups).flatMap((group) => (prefix === "-" ? [] : [`${asText(prefix)}${asText(group)}`]))
   return verbsOf(
     rightsOf(holder)
       .filter(({ scope, when = [] }) => scopes.includes(scope) && when.every((name) => conditions[name] !== null))
       .filter(({ whileOn }) => whileOn === undefined || isOn(whileOn, values))
+      // A right on no group is none, and above all not one on every group.
+      .filter(({ name }) => name !== "<people-group>" || people.length > 0)
       .map(({ group, name, resource, verbs }) => ({
         apiGroups: [group],
-        resources: [resource],
+        resources: resource.includes("<extra-key>")
+          ? asList(extraKeys).map((key) => resource.replace("<extra-key>", asText(key)))
+          : [resource],
         verbs,
-        resourceNames: name?.includes("<cluster>")
-          ? clusterNames.map((cluster) => refreshedSecretName(clusterName(cluster), sha256Hex))
-          : [name ?? []].flat()
+        resourceNames: namesOf(name, people)
       }))
   )
 }

@@ -31,6 +31,7 @@ const kinds = [
   "share",
   "text",
   "truth",
+  "userPrefix",
   "whole"
 ]
 

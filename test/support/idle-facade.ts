@@ -10,6 +10,7 @@ export const idleFacade: OperatorFacade["Service"] = {
   listSessions: () => Effect.succeed([]),
   listClusters: Effect.succeed([]),
   cluster: () => Effect.fail(notFound("There is no cluster.")),
+  proxy: () => Effect.fail(forbidden("nobody may")),
   listQueueSplits: () => Effect.succeed([]),
   queueSplit: () => Effect.fail(notFound("There is no split.")),
   listTargets: () => Effect.succeed([]),

@@ -9,6 +9,7 @@ import {
   type CellOptions,
   type CellTunnel,
   DialFailed,
+  type LaneKind,
   type Tunnel,
   type TunnelDialler,
   type TunnelListener
@@ -138,14 +139,14 @@ export class MemoryTunnels {
                 const endIfDrained = (): void => {
                   if (isDraining && lanes.size === 0) near.destroy("drained")
                 }
-                const openLane = () => {
+                const openLane = (kind: LaneKind = "api") => {
                   const lane = new PassThrough().on("error", () => {})
                   lanes.add(lane)
                   lane.once("close", () => {
                     lanes.delete(lane)
                     endIfDrained()
                   })
-                  serve(lane)
+                  serve(lane, kind)
                   return lane
                 }
                 far.onDestroy = (why) => lanes.forEach((lane) => lane.destroy(new Error(why)))

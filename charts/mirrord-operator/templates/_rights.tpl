@@ -20,6 +20,7 @@ mysqlBranching: {{ include "braid.on" $operator.mysqlBranching }}
 openshift: {{ include "braid.on" .Values.openshift }}
 orderedBranches: {{ include "braid.copiesBranches" . }}
 ownCertificate: {{ include "braid.keepsCertificate" . }}
+people: {{ include "braid.takesPeople" . }}
 pgBranching: {{ include "braid.on" $operator.pgBranching }}
 previews: {{ include "braid.on" $operator.previewEnv }}
 primary: {{ $primary }}
@@ -57,14 +58,30 @@ workloads: {{ include "braid.hasAgents" . }}
       {{- range $rule.when -}}{{- if not (index $conditions .) -}}{{- $holds = false -}}{{- end -}}{{- end -}}
       {{- with $rule.whileOn -}}{{- if not (include "braid.on" (include "braid.at" (list $root .) | fromJson).value) -}}{{- $holds = false -}}{{- end -}}{{- end -}}
       {{- if $holds -}}
+        {{- $resources := list -}}
+        {{- range $resource := $rule.resources -}}
+          {{- if contains "<extra-key>" $resource -}}
+            {{- range $key := $root.Values.operator.outbound.proxy.extraKeys -}}{{- $resources = append $resources (replace "<extra-key>" (include "braid.text" $key) $resource) -}}{{- end -}}
+          {{- else -}}{{- $resources = append $resources $resource -}}
+          {{- end -}}
+        {{- end -}}
         {{- $names := list -}}
         {{- range $name := $rule.resourceNames -}}
-          {{- if contains "<cluster>" $name -}}
+          {{- if eq "<people-group>" $name -}}
+            {{- range $group := $root.Values.operator.outbound.proxy.groups -}}
+              {{- $here := include "braid.peopleGroup" (list $root $group) -}}
+              {{- /* Whom the API server has authenticated is in this one, and nobody has to act as it. */ -}}
+              {{- if ne $here "system:authenticated" -}}{{- $names = append $names $here -}}{{- end -}}
+            {{- end -}}
+          {{- else if contains "<cluster>" $name -}}
             {{- range $slug := include "braid.renewedClusters" $root | splitList " " -}}{{- $names = append $names (replace "<cluster>" $slug $name) -}}{{- end -}}
           {{- else -}}{{- $names = append $names $name -}}
           {{- end -}}
         {{- end -}}
-        {{- $rules = append $rules (omit $rule "when" "whileOn" "resourceNames" | merge (ternary dict (dict "resourceNames" $names) (empty $names))) -}}
+        {{- /* A rule without names would hold for all objects. */ -}}
+        {{- if and $resources (or $names (not $rule.resourceNames)) -}}
+          {{- $rules = append $rules (omit $rule "when" "whileOn" "resourceNames" "resources" | merge (dict "resources" $resources) (ternary dict (dict "resourceNames" $names) (empty $names))) -}}
+        {{- end -}}
       {{- end -}}
     {{- end -}}
     {{- $_ := set $scopes $scope $rules -}}

@@ -166,10 +166,19 @@ without https, a CA that is none, no default cluster. What may come later (crede
   {{- end -}}
 {{- end -}}
 
+{{- if include "braid.takesPeople" . -}}
+  {{- range $group := .Values.operator.outbound.proxy.groups -}}
+    {{- $name := include "braid.peopleGroup" (list $ $group) -}}
+    {{- if and (hasPrefix "system:" $name) (ne $name "system:authenticated") -}}
+      {{- $mistakes = append $mistakes (include "braid.mistake" (list "operator.outbound.proxy.groups" (print "group " $name " is this cluster's own") $group "name groups of people, or write operator.outbound.proxy.prefix primary:")) -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+
 {{- $settings := include "braid.settings" . | fromYaml -}}
 {{- range $name, $value := include "braid.settingValues" . | fromJson -}}
   {{- $setting := index $settings $name -}}
-  {{- if and $setting.pattern (or (not $setting.separator) (eq $setting.form "ranges")) (ne $setting.form "truth") -}}
+  {{- if and $setting.pattern (or (not $setting.separator) (has $setting.form (list "ranges" "groups" "extraKeys"))) (ne $setting.form "truth") -}}
     {{- $text := kindIs "slice" $value | ternary (join "," $value) (include "braid.text" $value) -}}
     {{- with include "braid.formProblem" (list $setting $text) -}}
       {{- $mistakes = append $mistakes (include "braid.mistake" (list $setting.value . $value $setting.cure)) -}}

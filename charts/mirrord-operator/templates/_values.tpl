@@ -11,7 +11,7 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{/* The same, once: the values are the same for all templates, so the first one that is rendered does it, and tells all mistakes at once. */}}
 {{- define "braid.judge" -}}
 {{- $wrong := list -}}
-{{- range $path := list "clusterRole" "clusterRole.mirrord-operator-user-basic" "clusterRole.mirrord-operator-user" "clusterRole.mirrord-operator-ci" "role" "role.mirrord-operator-user" "rbac" "service" "sa" "license" "license.file" "cloud" "cloud.apiKey" "tls" "tls.data" "tls.certManager" "tls.apiService" "networkPolicy" "monitoring" "monitoring.service" "monitoring.serviceMonitor" "monitoring.serviceMonitor.labels" "monitoring.prometheusRule" "monitoring.prometheusRule.labels" "monitoring.grafanaDashboard" "monitoring.grafanaDashboard.labels" "targets" "bounds" "operator" "operator.multiCluster" "operator.multiCluster.clusters" "operator.copyTarget" "operator.cell" "operator.cell.service" "operator.cell.service.annotations" "operator.outbound" "operator.temporalProxy" "operator.kafkaSplittingSidecar" "operator.dbBranching" "operator.shareIngress" "operator.podDisruptionBudget" "operator.requests" "operator.limits" "operator.extraEnv" "operator.labels" "operator.podLabels" "operator.podAnnotations" "operator.preview" "agent" "agent.priorityClass" "agent.extraConfig" "agent.extraEnv" -}}
+{{- range $path := list "clusterRole" "clusterRole.mirrord-operator-user-basic" "clusterRole.mirrord-operator-user" "clusterRole.mirrord-operator-ci" "role" "role.mirrord-operator-user" "rbac" "service" "sa" "license" "license.file" "cloud" "cloud.apiKey" "tls" "tls.data" "tls.certManager" "tls.apiService" "networkPolicy" "monitoring" "monitoring.service" "monitoring.serviceMonitor" "monitoring.serviceMonitor.labels" "monitoring.prometheusRule" "monitoring.prometheusRule.labels" "monitoring.grafanaDashboard" "monitoring.grafanaDashboard.labels" "targets" "bounds" "operator" "operator.multiCluster" "operator.multiCluster.clusters" "operator.copyTarget" "operator.cell" "operator.cell.service" "operator.cell.service.annotations" "operator.outbound" "operator.outbound.proxy" "operator.temporalProxy" "operator.kafkaSplittingSidecar" "operator.dbBranching" "operator.shareIngress" "operator.podDisruptionBudget" "operator.requests" "operator.limits" "operator.extraEnv" "operator.labels" "operator.podLabels" "operator.podAnnotations" "operator.preview" "agent" "agent.priorityClass" "agent.extraConfig" "agent.extraEnv" -}}
   {{- $parent := $.Values -}}
   {{- $keys := splitList "." $path -}}
   {{- range $index, $key := $keys -}}
@@ -45,6 +45,10 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
   {{- if has (toString (index $operator.cell $field)) (list "" "<nil>") -}}{{- $_ := set $operator.cell $field $default -}}{{- end -}}
 {{- end -}}
 {{- $_ := set $operator.cell.service "type" (include "braid.text" $operator.cell.service.type | default "LoadBalancer") -}}
+{{- range $field := list "groups" "extraKeys" -}}
+  {{- if kindIs "invalid" (index $operator.outbound.proxy $field) -}}{{- $_ := set $operator.outbound.proxy $field list -}}{{- end -}}
+{{- end -}}
+{{- if has (toString $operator.outbound.proxy.prefix) (list "" "<nil>") -}}{{- $_ := set $operator.outbound.proxy "prefix" "primary:" -}}{{- end -}}
 {{- $_ := set .Values "namespace" (include "braid.text" .Values.namespace | default "mirrord") -}}
 {{- $_ := set .Values.service "name" (include "braid.text" .Values.service.name | default "mirrord-operator") -}}
 {{- $_ := set .Values.sa "name" (include "braid.text" .Values.sa.name | default "mirrord-operator") -}}
@@ -79,6 +83,10 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
     {{- $_ := set $part "enabled" (has (include "braid.text" $switch) (include "braid.trueWords" $ | splitList " ")) -}}
   {{- end -}}
 {{- end -}}
+{{- range $variable, $value := dict "OPERATOR_OUTBOUND_PROXY_GROUPS" "groups" "OPERATOR_OUTBOUND_PROXY_EXTRA_KEYS" "extraKeys" -}}
+  {{- with include "braid.literal" (index $operator.extraEnv $variable) -}}{{- $_ := set $operator.outbound.proxy $value (splitList "," .) -}}{{- end -}}
+{{- end -}}
+{{- with include "braid.literal" $operator.extraEnv.OPERATOR_OUTBOUND_PROXY_PREFIX -}}{{- $_ := set $operator.outbound.proxy "prefix" . -}}{{- end -}}
 {{- with include "braid.literal" $operator.extraEnv.OPERATOR_OUTBOUND_CELL -}}{{- $_ := set $operator.outbound "cell" . -}}{{- end -}}
 {{- $tls := $operator.extraEnv.OPERATOR_AGENT_CONNECTION_TLS -}}
 {{- if not (or (kindIs "invalid" $tls) (include "braid.isStructure" $tls)) -}}
@@ -281,6 +289,15 @@ queues, and the next one does not look at them. Only helm with a cluster sees an
 {{/* This member dials its primary. */}}
 {{- define "braid.isOutpost" -}}
 {{- if include "braid.isMember" . -}}{{- include "braid.on" .Values.operator.outbound.enabled -}}{{- end -}}
+{{- end -}}
+{{/* The name of a group of the primary in this cluster. */}}
+{{- define "braid.peopleGroup" -}}
+{{- $prefix := include "braid.text" (index . 0).Values.operator.outbound.proxy.prefix -}}
+{{- if ne $prefix "-" -}}{{- $prefix -}}{{- end -}}{{- include "braid.text" (index . 1) -}}
+{{- end -}}
+{{/* People send requests to this member through its primary. */}}
+{{- define "braid.takesPeople" -}}
+{{- if include "braid.isOutpost" . -}}{{- if .Values.operator.outbound.proxy.groups -}}true{{- end -}}{{- end -}}
 {{- end -}}
 {{/* Sessions have agents in this cluster; in one that only manages sessions they have none. */}}
 {{- define "braid.hasAgents" -}}

@@ -246,7 +246,8 @@ export class SimTunnels {
     this.#wires.add(wire)
     const { cell, outpost } = wire
     outpost.onOver = (why) => fail(unreachable(why))
-    outpost.serve = serve
+    // No person of a story sends requests through tunnels.
+    outpost.serve = (lane) => serve(lane, "api")
     cell.shownPem = identity.certificatePem
     this.#options.kernel.after(handshakeTime, () => {
       if (!wire.isStanding) cell.end("the other side did not prove itself in time")

@@ -1,9 +1,9 @@
 /**
- * The outpost's end of lanes: takes the primary's requests and sends each as its own to this cluster's API server, with
- * the operator's own credentials and as the envoy, so that no credential of the cluster leaves it and the API server
- * decides each request for the envoy. Bytes pass unread, those of upgrades too.
+ * The outpost's end of lanes: takes the requests of the primary and of people, and sends each as its own to this
+ * cluster's API server, with the operator's own credentials and as the envoy or as the person, so that no credential of
+ * the cluster leaves it and the API server decides each request for them. Bytes pass unread, those of upgrades too.
  *
- * Not here: where lanes come from (adapters/tunnel).
+ * Not here: where lanes come from (adapters/tunnel), and as whom people are let in (people-lanes.ts).
  */
 
 import {
@@ -16,9 +16,14 @@ import {
 import { Agent, request as sendRequest } from "node:https"
 import { type Duplex, pipeline } from "node:stream"
 import type { KubeConfig } from "@kubernetes/client-node"
+import { Result } from "effect"
 import { cleanText, quoted, textLimits } from "../../domain/clean-text.ts"
+import type { PeopleRules } from "../../domain/outbound/impersonation.ts"
+import { pairsOf, passedBack, passedOn, type RawHeaders } from "../../domain/outbound/passed-headers.ts"
+import type { LaneKind } from "../../ports/tunnel.ts"
+import { joinStreams } from "../stream/join-streams.ts"
 import { proxyAgent } from "../stream/proxy-agent.ts"
-import { pairsOf, passedBack, passedOn, type RawHeaders } from "./lane-headers.ts"
+import { type Errand, type NotePeople, personErrand } from "./people-lanes.ts"
 import { proxyOf } from "./proxies.ts"
 import { readCredentials } from "./request-credentials.ts"
 
@@ -29,9 +34,19 @@ const connectTimeout = 10_000
 /** How long a connection waits for another request, in ms; shorter than API servers wait. */
 const idleTime = 30_000
 
+export interface LaneServerOptions {
+  /** The user as whom the primary's own requests are made. */
+  readonly envoy: string
+  /** For requests that name none. */
+  readonly userAgent: string
+  /** The rules for people. */
+  readonly people: PeopleRules
+  readonly note: NotePeople
+}
+
 export interface LaneServer {
   /** Serves a lane until it ends. */
-  readonly serve: (lane: Duplex) => void
+  readonly serve: (lane: Duplex, kind?: LaneKind) => void
   /** Ends all lanes, and the connections to the API server. */
   readonly close: () => void
 }
@@ -76,27 +91,62 @@ const writeHead = (lane: Duplex, { statusCode, statusMessage }: IncomingMessage,
   lane.write(`HTTP/1.1 ${statusCode} ${statusMessage ?? ""}\r\n${lines.join("")}\r\n`, "latin1")
 }
 
-/** Why a request has no answer of the API server; `undefined` if it is one that can pass. */
-const refusalOf = ({ method, url = "" }: IncomingMessage): OwnAnswer | undefined =>
-  url.startsWith("/") && method !== "CONNECT"
-    ? undefined
-    : {
-        code: 400,
-        reason: "BadRequest",
-        message: `${method} ${quoted(url)} is no path of this cluster's API server, which alone is served`
-      }
+/** Says as whom a request is made. */
+type Commission = (request: IncomingMessage) => Errand
 
-/** The API server of a configuration, to which requests go as another user. */
+const refused = (code: number, reason: string, message: string): OwnAnswer => ({ code, reason, message })
+
+/** The headers of the user as whom a request is made, or the answer to one that is not passed on. */
+const admitted = ({ method, url = "" }: IncomingMessage, { as }: Errand): Result.Result<RawHeaders, OwnAnswer> => {
+  if (!url.startsWith("/") || method === "CONNECT") {
+    const message = `${method} ${quoted(url)} is no path of this cluster's API server, which alone is served`
+    return Result.fail(refused(400, "BadRequest", message))
+  }
+  return Result.mapError(as, (why) =>
+    refused(403, "Forbidden", `the operator of this cluster does not pass the request on: ${why}`)
+  )
+}
+
+/** Counts the bytes of a request, and says once how it has ended. */
+class Ending {
+  #bytes = 0
+  #code: number | undefined
+  #why: string | undefined
+  #isRefused = false
+  readonly #over: Errand["over"]
+
+  constructor(over: Errand["over"]) {
+    this.#over = over
+  }
+
+  readonly count = (chunk: Buffer): void => {
+    this.#bytes += chunk.length
+  }
+
+  answered({ statusCode }: IncomingMessage): void {
+    this.#code = statusCode
+  }
+
+  answeredHere({ code, message }: OwnAnswer, isRefused: boolean): void {
+    // An answer that has begun is not replaced by another.
+    this.#code ??= code
+    this.#why = message
+    this.#isRefused = isRefused
+  }
+
+  readonly tell = (): void =>
+    this.#over({ code: this.#code, bytes: this.#bytes, why: this.#why, isRefused: this.#isRefused })
+}
+
+/** The API server of a configuration, to which requests go as other users. */
 class Upstream {
   readonly #config: KubeConfig
-  readonly #envoy: string
   readonly #userAgent: string
   /** Keeps connections with other credentials apart. */
   readonly #agent: HttpAgent
 
-  constructor(config: KubeConfig, envoy: string, userAgent: string) {
+  constructor(config: KubeConfig, userAgent: string) {
     this.#config = config
-    this.#envoy = envoy
     this.#userAgent = userAgent
     const options = { keepAlive: true, timeout: idleTime }
     this.#agent = proxyAgent(proxyOf(config), options) ?? new Agent(options)
@@ -106,8 +156,8 @@ class Upstream {
     return this.#config.getCurrentCluster()?.server ?? ""
   }
 
-  /** Begins a request in place of another one, whose body is still to be sent. */
-  async begin(from: IncomingMessage): Promise<ClientRequest> {
+  /** Begins a request in place of another one, whose body is still to be sent. `as`: the headers of a user. */
+  async begin(from: IncomingMessage, as: RawHeaders): Promise<ClientRequest> {
     const { authorization, options } = await readCredentials(this.#config)
     const { agent: _agent, headers: _headers, ...tls } = options
     const url = new URL(this.server)
@@ -126,7 +176,7 @@ class Upstream {
         ...(upgrade === undefined ? [] : ["connection", "Upgrade", "upgrade", upgrade]),
         ...(userAgent === undefined ? ["user-agent", this.#userAgent] : []),
         ...(authorization === undefined ? [] : ["authorization", authorization]),
-        ...["impersonate-user", this.#envoy]
+        ...as
       ]
     })
     const timer = setTimeout(
@@ -156,82 +206,114 @@ class Upstream {
   }
 }
 
-const forward = async (upstream: Upstream, request: IncomingMessage, response: ServerResponse): Promise<void> => {
-  const refusal = refusalOf(request)
-  if (refusal !== undefined) return answerItself(response, refusal)
+/** A request that is passed on. */
+interface Passing {
+  readonly upstream: Upstream
+  readonly request: IncomingMessage
+  readonly errand: Errand
+}
+
+const forward = async ({ errand, request, upstream }: Passing, response: ServerResponse): Promise<void> => {
+  const ending = new Ending(errand.over)
+  response.once("close", ending.tell)
+  const as = admitted(request, errand)
+  const fail = (answer: OwnAnswer, isRefused = false): void => {
+    ending.answeredHere(answer, isRefused)
+    answerItself(response, answer)
+  }
+  if (Result.isFailure(as)) return fail(as.failure, true)
   request.on("error", ignored)
   response.on("error", ignored)
   try {
-    const sent = await upstream.begin(request)
-    sent.on("error", (cause) => answerItself(response, upstream.unreached(cause)))
+    const sent = await upstream.begin(request, as.success)
+    sent.on("error", (cause) => fail(upstream.unreached(cause)))
     sent.once("response", (answer) => {
+      ending.answered(answer)
       response.sendDate = false
       response.writeHead(answer.statusCode ?? 502, answer.statusMessage, passedBack(answer.rawHeaders))
       // A watch may begin long before its first event.
       response.flushHeaders()
-      answer.once("end", () => response.addTrailers(pairsOf(answer.rawTrailers)))
+      answer.on("data", ending.count).once("end", () => response.addTrailers(pairsOf(answer.rawTrailers)))
       pipeline(answer, response, ignored)
     })
     response.once("close", () => sent.destroy())
-    request.once("end", () => sent.addTrailers(pairsOf(request.rawTrailers)))
+    request.on("data", ending.count).once("end", () => sent.addTrailers(pairsOf(request.rawTrailers)))
     request.pipe(sent)
     if (response.destroyed) sent.destroy()
   } catch (cause) {
-    answerItself(response, upstream.unreached(cause))
+    fail(upstream.unreached(cause))
   }
   return undefined
 }
 
 /** `head`: the first bytes behind the request. */
-const upgrade = async (upstream: Upstream, request: IncomingMessage, lane: Duplex, head: Buffer): Promise<void> => {
-  lane.on("error", ignored)
-  const refusal = refusalOf(request)
-  if (refusal !== undefined) return answerOnLane(lane, refusal)
+const upgrade = async ({ errand, request, upstream }: Passing, lane: Duplex, head: Buffer): Promise<void> => {
+  const ending = new Ending(errand.over)
+  lane.on("error", ignored).once("close", ending.tell)
+  const as = admitted(request, errand)
+  const end = (answer: OwnAnswer, isRefused = false): void => {
+    ending.answeredHere(answer, isRefused)
+    answerOnLane(lane, answer)
+  }
+  if (Result.isFailure(as)) return end(as.failure, true)
   try {
-    const sent = await upstream.begin(request)
+    const sent = await upstream.begin(request, as.success)
     const giveUp = (): void => void sent.destroy()
-    const fail = (cause: unknown): void => answerOnLane(lane, upstream.unreached(cause))
+    const fail = (cause: unknown): void => end(upstream.unreached(cause))
     lane.once("close", giveUp)
     sent.on("error", ignored).once("error", fail)
     sent.once("upgrade", (answer, socket, first) => {
+      ending.answered(answer)
       lane.off("close", giveUp)
       socket.on("error", ignored)
       writeHead(lane, answer, answer.rawHeaders)
       if (first.length > 0) lane.write(first)
       if (head.length > 0) socket.write(head)
-      pipeline(lane, socket, ignored)
-      pipeline(socket, lane, ignored)
+      for (const early of [first, head]) ending.count(early)
+      joinStreams(lane.on("data", ending.count), socket.on("data", ending.count))
     })
     sent.once("response", (answer) => {
+      ending.answered(answer)
       sent.off("error", fail)
       writeHead(lane, answer, [...passedBack(answer.rawHeaders), "connection", "close"])
-      pipeline(answer, lane, ignored)
+      pipeline(answer.on("data", ending.count), lane, ignored)
     })
     sent.end()
     if (lane.destroyed) giveUp()
   } catch (cause) {
-    answerOnLane(lane, upstream.unreached(cause))
+    end(upstream.unreached(cause))
   }
   return undefined
 }
 
-/**
- * Serves lanes from one API server. `config`: the operator's own configuration. `envoy`: the user as whom the primary's
- * requests are made. `userAgent`: for requests that name none.
- */
-export const makeLaneServer = (config: KubeConfig, envoy: string, userAgent: string): LaneServer => {
-  const upstream = new Upstream(config, envoy, userAgent)
-  const lanes = new Set<Duplex>()
+/** A server of HTTP for lanes of one kind. */
+const laneServer = (upstream: Upstream, commission: Commission) => {
   // It never listens, so that it has none of Node's bounds of time: the primary is no stranger.
   const server = createServer({ maxHeaderSize: maxHead, keepAliveTimeout: 0 })
-  server.on("request", (request, response) => void forward(upstream, request, response))
-  server.on("upgrade", (request, lane, head) => void upgrade(upstream, request, lane, head))
-  server.on("connect", (request, lane) => void upgrade(upstream, request, lane, Buffer.alloc(0)))
+  const passing = (request: IncomingMessage): Passing => ({ upstream, request, errand: commission(request) })
+  server.on("request", (request, response) => void forward(passing(request), response))
+  server.on("upgrade", (request, lane, head) => void upgrade(passing(request), lane, head))
+  server.on("connect", (request, lane) => void upgrade(passing(request), lane, Buffer.alloc(0)))
+  return server
+}
+
+/** Serves lanes from one API server. `config`: the operator's own configuration. */
+export const makeLaneServer = (
+  config: KubeConfig,
+  { envoy, note, people, userAgent }: LaneServerOptions
+): LaneServer => {
+  const upstream = new Upstream(config, userAgent)
+  const ours: Errand = { as: Result.succeed(["impersonate-user", envoy]), over: ignored }
+  const servers = {
+    api: laneServer(upstream, () => ours),
+    people: laneServer(upstream, personErrand(people, note))
+  }
+  const lanes = new Set<Duplex>()
   return {
-    serve: (lane) => {
+    serve: (lane, kind = "api") => {
       lanes.add(lane)
       lane.once("close", () => lanes.delete(lane))
-      server.emit("connection", lane)
+      servers[kind].emit("connection", lane)
     },
     close: () => {
       for (const lane of lanes) lane.destroy(new Error("the operator serves no more lanes"))

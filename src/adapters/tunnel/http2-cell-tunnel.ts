@@ -7,7 +7,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2"
 import type { Duplex } from "node:stream"
 import type { TLSSocket } from "node:tls"
-import type { CellTunnel, MemberCertificate } from "../../ports/tunnel.ts"
+import type { CellTunnel, LaneKind, MemberCertificate } from "../../ports/tunnel.ts"
 import { asLane, failedLane, Http2Tunnel, laneError, laneNames, sessionOptions } from "./http2-tunnel.ts"
 
 /** Most lanes at a time. The rest of the announced streams is for lanes that have ended here and not yet there. */
@@ -35,7 +35,7 @@ export class Http2CellTunnel extends Http2Tunnel implements CellTunnel {
 
   readonly lanes = (): number => this.#lanes
 
-  readonly openLane = (): Duplex => {
+  readonly openLane = (kind: LaneKind = "api"): Duplex => {
     const { name } = this.member
     if (this.reason !== undefined) return failedLane(laneError(this.reason))
     if (this.#isDraining) return failedLane(new Error(`the tunnel to ${name} is being replaced by another`))
@@ -43,7 +43,7 @@ export class Http2CellTunnel extends Http2Tunnel implements CellTunnel {
       const most = `${maxLanes} requests and sessions go to ${name} already, which is the most; try again later`
       return failedLane(new Error(most))
     }
-    const lane = asLane(this.#stream(laneNames.api))
+    const lane = asLane(this.#stream(laneNames[kind]))
     this.#lanes++
     lane.once("close", () => {
       this.#lanes--
@@ -64,7 +64,9 @@ export class Http2CellTunnel extends Http2Tunnel implements CellTunnel {
   #stream(name: string): ClientHttp2Stream {
     const stream = this.#session.request({ ":method": "CONNECT", ":authority": name }, { endStream: false })
     stream.once("response", ({ ":status": status }) => {
-      if (status !== 200) stream.destroy(new Error(`the member's operator refuses the lane ${name} (${status})`))
+      if (status === 200) return
+      const cure = name === laneNames.people ? "; it is older than such requests: update it" : ""
+      stream.destroy(new Error(`the member's operator refuses the lane ${name} (${status})${cure}`))
     })
     return stream
   }

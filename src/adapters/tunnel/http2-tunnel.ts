@@ -16,8 +16,8 @@ import type { Tunnel } from "../../ports/tunnel.ts"
 
 /** The protocol's name in TLS (ALPN). A change that an older side would not understand gets another number. */
 export const tunnelProtocol = "braid-tunnel/1"
-/** The two lanes that there are. No host and no port ever comes over a tunnel. */
-export const laneNames = { control: "control", api: "api" } as const
+/** The lanes that there are. No host and no port ever comes over a tunnel. */
+export const laneNames = { control: "control", api: "api", people: "people" } as const
 
 const kibibyte = 1024
 /** Bytes that a lane, and that a whole tunnel, may have under way. Node's own windows of 64 KiB are slow afar. */

@@ -56,11 +56,12 @@ const stand = (socket: TLSSocket, serve: DialOptions["serve"]) => {
   session.on("stream", (stream: ServerHttp2Stream, { ":authority": name, ":method": method }) => {
     asLane(stream)
     const isControl = name === laneNames.control && !hasControl
-    if (method !== "CONNECT" || (!isControl && name !== laneNames.api)) {
+    const kind = name === laneNames.api || name === laneNames.people ? name : undefined
+    if (method !== "CONNECT" || (!isControl && kind === undefined)) {
       return stream.respond({ ":status": 403 }, { endStream: true })
     }
     stream.respond({ ":status": 200 })
-    if (!isControl) return serve(stream)
+    if (kind !== undefined) return serve(stream, kind)
     hasControl = true
     tunnel.control(stream)
     return Deferred.doneUnsafe(stands, Effect.succeed(tunnel))

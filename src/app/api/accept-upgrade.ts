@@ -116,7 +116,17 @@ const servePending = Effect.fnUntraced(function* (
   const answered = isLink ? () => {} : yield* held(taken.takeRequest(caller.user, weightOf(request)), caller)
   const open = (to: UpgradedTo): Effect.Effect<FrameChannel> =>
     Effect.tap(openChannel(upgrades, pending, to === "Link"), () => Effect.sync(to === "Pings" ? () => {} : answered))
-  yield* routeUpgrade(facade, { gone: clientGone(pending), open }, { request, caller, path, query: query.join("?") })
+  const take = () => {
+    pending.isUpgraded = true
+    forgetHeaders(request)
+    answered()
+    return pending
+  }
+  yield* routeUpgrade(
+    facade,
+    { gone: clientGone(pending), open, take },
+    { request, caller, path, query: query.join("?") }
+  )
 })
 
 /** Tells a client that was not upgraded why, and logs unexpected failures. */

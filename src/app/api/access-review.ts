@@ -14,6 +14,7 @@ import { type ApiError, internalError } from "./status.ts"
 export interface Deed {
   readonly group: string
   readonly resource: string
+  readonly subresource?: string
   readonly verb: string
   readonly namespace?: string
   readonly name?: string

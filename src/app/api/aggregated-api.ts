@@ -3,7 +3,7 @@
  * and stops in order. The answers are in routes.ts and upgrade-routes.ts.
  */
 
-import type { IncomingMessage } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import https from "node:https"
 import type { Duplex } from "node:stream"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
@@ -12,10 +12,12 @@ import { HttpRouter } from "effect/http"
 import type { MessageRoom } from "../../adapters/stream/message-room.ts"
 import { makeWebSocketAcceptor, type WebSocketAcceptor } from "../../adapters/websocket/accept-websocket.ts"
 import { maxSilence } from "../../adapters/websocket/pings-awaited.ts"
+import { isProxied } from "../../domain/outbound/proxied-request.ts"
 import { acceptUpgrade } from "./accept-upgrade.ts"
 import { callerOf, type CallerResult, type FrontProxySource, isFrontProxy } from "./caller.ts"
 import { type ListenAddress, listenAtOneOf, portOf } from "./listen.ts"
 import { OperatorFacade } from "./operator-facade.ts"
+import { serveProxied } from "./proxy-requests.ts"
 import { type RequestBounds, TakenByCallers, defaultRequestBounds } from "./request-bounds.ts"
 import { Authenticator, orStatus, routes } from "./routes.ts"
 import type { ServingCertificateSource } from "./served-certificate.ts"
@@ -161,7 +163,9 @@ export const serveApi = Effect.fnUntraced(function* (
   const { bounds = defaultRequestBounds, certificate, frontProxy, requireFrontProxy } = options
   const { maxLinkSilence = maxSilence, patience = defaultPatience, room } = options
   const facade = yield* OperatorFacade
-  const identify = (request: IncomingMessage) => callerOf(request, frontProxy.known(), requireFrontProxy)
+  // Members believe a primary whoever it says that a person is.
+  const identify = (request: IncomingMessage) =>
+    callerOf(request, frontProxy.known(), requireFrontProxy || isProxied(request.url ?? ""))
   const taken = new TakenByCallers(bounds)
   const handler = yield* makeRequestHandler(identify, taken)
   const run = Effect.runForkWith(yield* Effect.context<never>())
@@ -175,6 +179,10 @@ export const serveApi = Effect.fnUntraced(function* (
   const webSockets = makeWebSocketAcceptor({ room })
   const running: RunningServer = { server, strangers, webSockets, upgraded: new Set(), connections }
   const upgrades = { facade, identify, taken, webSockets, maxLinkSilence, patience }
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    if (isProxied(request.url ?? "")) runConnection(serveProxied({ facade, identify, taken }, request, response))
+    else handler(request, response)
+  }
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     adopt(running, socket)
     runConnection(acceptUpgrade(upgrades, request, socket, head))
@@ -183,7 +191,7 @@ export const serveApi = Effect.fnUntraced(function* (
     Effect.suspend(() => {
       for (const one of [server, strangers.server]) {
         answerUnread(one, patience)
-        one.on("request", handler).on("upgrade", onUpgrade)
+        one.on("request", onRequest).on("upgrade", onUpgrade)
       }
       return Effect.mapError(
         listenAtOneOf(server, options, options.fallback),

@@ -24,6 +24,7 @@ export const apiResourceList = {
     resource("mirrordclusteroperatorusercredentials", "MirrordClusterOperatorUserCredential", false, ["create"]),
     resource("branchcredentials", "BranchCredentials", false, ["create"]),
     resource("mirrordclusters", "MirrordCluster", false, ["get", "list"]),
+    resource("mirrordclusters/proxy", "MirrordCluster", false, ["create", "delete", "get", "patch", "update"]),
     resource("targets", "Target", true, ["get", "list", "proxy"]),
     resource("targets/port-locks", "Target", true, ["get"]),
     resource("copytargets", "CopyTarget", true, ["create", "get", "list", "proxy"]),

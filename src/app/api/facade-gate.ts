@@ -32,6 +32,7 @@ export const mapFacade = (behind: Effect.Effect<Facade, ApiError>, gate: FacadeG
     listSessions: (...which) => read(Effect.flatMap(behind, (facade) => facade.listSessions(...which))),
     listClusters: read(Effect.flatMap(behind, (facade) => facade.listClusters)),
     cluster: (name) => read(Effect.flatMap(behind, (facade) => facade.cluster(name))),
+    proxy: (...request) => read(Effect.flatMap(behind, (facade) => facade.proxy(...request))),
     listQueueSplits: (namespace) => read(Effect.flatMap(behind, (facade) => facade.listQueueSplits(namespace))),
     queueSplit: (...which) => read(Effect.flatMap(behind, (facade) => facade.queueSplit(...which))),
     listTargets: (namespace) => read(Effect.flatMap(behind, (facade) => facade.listTargets(namespace))),

@@ -3,9 +3,11 @@
  * nor capabilities.
  */
 
+import type { Duplex } from "node:stream"
 import { Context, type Effect, type Scope, type Stream } from "effect"
 import type { ServedCluster } from "../../domain/fleet/cluster-object.ts"
 import type { Caller } from "../../domain/fleet/credentials/front-proxy.ts"
+import type { ProxiedRequest } from "../../domain/outbound/proxied-request.ts"
 import type { ServedQueueSplit } from "../../domain/queues/queue-split-object.ts"
 import type { IgnoredParameters } from "../../domain/sessions/connect-request.ts"
 import type { Target } from "../../domain/targets/target.ts"
@@ -104,6 +106,8 @@ export class OperatorFacade extends Context.Service<
     /** The clusters of a primary's fleet; none for other operators. */
     readonly listClusters: Effect.Effect<ReadonlyArray<ServedCluster>, ApiError>
     readonly cluster: (name: string) => Effect.Effect<ServedCluster, ApiError>
+    /** Opens a lane to a member's API server for one request of a person, who is asked for the right to it. */
+    readonly proxy: (request: ProxiedRequest, caller: Caller) => Effect.Effect<Duplex, ApiError>
     /**
      * The parts of sessions in splits of queues, of all namespaces or of one (operator-api.md §4.9). Not found where
      * queues are not split, which the client takes for "not enabled".

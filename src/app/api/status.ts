@@ -65,6 +65,11 @@ export const reconnectNotPossible = (message: string): ApiError =>
   new ApiError({ code: 410, reason: "ReconnectNotPossible", message })
 export const internalError = (message: string): ApiError =>
   new ApiError({ code: 500, reason: "InternalError", message })
-/** Only for a replica that is not the leader: the same request finds the leader in a moment. */
+/** Only for a person's request that was lost on its way to a member. */
+export const badGateway = (message: string): ApiError => new ApiError({ code: 502, reason: "BadGateway", message })
+/**
+ * For people's requests to a member without a tunnel, and else only for a replica that is not the leader: the same
+ * request finds the leader in a moment.
+ */
 export const serviceUnavailable = (message: string): ApiError =>
   new ApiError({ code: 503, reason: "ServiceUnavailable", message })

@@ -10,6 +10,7 @@ import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { audit } from "../kernel/audit.ts"
 import { answerPings } from "./answer-pings.ts"
 import type { Facade } from "./facade-gate.ts"
+import { type RawUpgrade, upgradeProxied } from "./proxy-requests.ts"
 import { handshakeProblem, readConnectRequest, targetPath, type UpgradeRequest } from "./read-connect-request.ts"
 import { serveConnect } from "./serve-connect.ts"
 import { ApiError, badRequest, notFound } from "./status.ts"
@@ -21,9 +22,7 @@ import { ApiError, badRequest, notFound } from "./status.ts"
 export type UpgradedTo = "Session" | "Link" | "Pings"
 
 /** How a waiting client is watched, and upgraded in the end. */
-export interface Upgrade {
-  /** Fails when the client leaves before its upgrade. */
-  readonly gone: Effect.Effect<never, ApiError>
+export interface Upgrade extends RawUpgrade {
   /** Answers 101. */
   readonly open: (to: UpgradedTo) => Effect.Effect<FrameChannel>
 }
@@ -64,18 +63,28 @@ const ping: UpgradeRoute["accept"] = Effect.fnUntraced(function* (_facade, { gon
   return yield* answerPings(channel)
 })
 
+/** `exec`, `attach` and the like in a member. */
+const proxied: UpgradeRoute["accept"] = (facade, upgrade, asked) => upgradeProxied(facade, upgrade, asked)
+
 /** The path of pings below the API's root. */
 const pingPath = /^\/mirrordoperators\/operator\/ping$/
 
+/** A member's path below the API's root. */
+const proxyPath = /^\/mirrordclusters\/[^/]+\/proxy(\/|$)/
+
 const upgradeRoutes: ReadonlyArray<UpgradeRoute> = [
   { path: targetPath, accept: connectToTarget },
-  { path: pingPath, accept: ping }
+  { path: pingPath, accept: ping },
+  { path: proxyPath, accept: proxied }
 ]
 
 const belowRoot = (path: string): string => (path.startsWith(operatorApiRoot) ? path.slice(operatorApiRoot.length) : "")
 
 /** Whether an upgrade is a link if it has no user certificate. */
-export const mayBeLink = (path: string): boolean => !pingPath.test(belowRoot(path))
+export const mayBeLink = (path: string): boolean => {
+  const below = belowRoot(path)
+  return !pingPath.test(below) && !proxyPath.test(below)
+}
 
 /** Hands an upgrade to the route of its path. */
 export const routeUpgrade = (

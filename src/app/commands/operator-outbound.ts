@@ -4,7 +4,8 @@
  */
 
 import type { KubeConfig } from "@kubernetes/client-node"
-import { Effect, type Scope } from "effect"
+import { Clock, Effect, FiberSet, type Scope } from "effect"
+import type { NotePeople } from "../../adapters/kubernetes/people-lanes.ts"
 import { makeLaneServer } from "../../adapters/kubernetes/serve-lanes.ts"
 import { makeTunnelListener } from "../../adapters/tunnel/cell-listener.ts"
 import { makeTunnelDialler } from "../../adapters/tunnel/tunnel-dialler.ts"
@@ -14,6 +15,8 @@ import { isOutbound } from "../../domain/fleet/configuration.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { TunnelDialler, TunnelListener } from "../../ports/tunnel.ts"
 import type { ConfigurationSource } from "../fleet/configuration-source.ts"
+import { auditPeople } from "../kernel/audit-people.ts"
+import { elapsedOf } from "../kernel/term.ts"
 import type { ReplicaOptions } from "../operator/run-replica.ts"
 import type { Settings } from "../operator/settings.ts"
 import { type AccessByLanes, serveOutboundMembers } from "../outbound/outbound-members.ts"
@@ -53,6 +56,16 @@ export const outboundServer = (
     ).pipe(Effect.provideService(TunnelListener, makeTunnelListener(readMemberCertificate)))
 }
 
+/** Writes the audit lines of people's requests, each with the time that it took. */
+const notePeople: Effect.Effect<NotePeople, never, Scope.Scope> = Effect.gen(function* () {
+  const elapsed = elapsedOf(yield* Clock.Clock)
+  const run = yield* FiberSet.makeRuntime<never, void, never>()
+  return (request) => {
+    const from = elapsed()
+    return (outcome) => void run(auditPeople(request, outcome, elapsed() - from))
+  }
+})
+
 /** The outpost; `undefined` if this operator dials no primary. `config`: of the own cluster. */
 export const outboundDialler = (
   { namespace, values }: Settings,
@@ -60,14 +73,18 @@ export const outboundDialler = (
   userAgent: string
 ): ReplicaOptions["dialOut"] => {
   const { bootstrapAddress, cellAddress, cellPin, dialsOut, joinToken } = values
+  const people = { groups: values.peopleGroups, extraKeys: values.peopleExtraKeys, prefix: values.peoplePrefix }
   if (!dialsOut || cellAddress === undefined) return undefined
   const bootstrap = joinToken && { token: joinToken, address: bootstrapAddress, pin: cellPin }
   const account = `system:serviceaccount:${namespace}:${memberAccount}`
   return (api: KubeApi): Effect.Effect<never, never, Scope.Scope> =>
-    Effect.acquireRelease(
-      Effect.sync(() => makeLaneServer(config, account, userAgent)),
-      (server) => Effect.sync(() => server.close())
-    ).pipe(
+    notePeople.pipe(
+      Effect.flatMap((note) =>
+        Effect.acquireRelease(
+          Effect.sync(() => makeLaneServer(config, { envoy: account, userAgent, people, note })),
+          (server) => Effect.sync(() => server.close())
+        )
+      ),
       Effect.flatMap(({ serve }) => runOutpost({ api, namespace, cell: cellAddress, bootstrap, serve })),
       Effect.provideService(TunnelDialler, makeTunnelDialler({ cellProblem, pinProblem }))
     )

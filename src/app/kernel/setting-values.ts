@@ -64,6 +64,8 @@ const parsed = (form: Setting["form"], text: string): unknown => {
     case "objectNames":
     case "namespaces":
     case "ranges":
+    case "groups":
+    case "extraKeys":
       return text.split(",")
     default:
       return text

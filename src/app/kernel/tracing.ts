@@ -5,11 +5,12 @@
  * Not here: the export of spans (adapters/otlp). Nothing on the way of messages makes spans.
  */
 
-import { Cause, type Clock, Context, Effect, Exit, Option, Random, Tracer } from "effect"
+import { Cause, type Clock, Context, Effect, Exit, Option, Tracer } from "effect"
 import { Headers, HttpTraceContext } from "effect/http"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import { isSampled, type Sampler } from "../../domain/tracing/sampler.ts"
 import type { SpanAttributes, SpanName, SpanOutcome } from "../../domain/tracing/span-catalogue.ts"
+import { randomHex } from "./random-hex.ts"
 
 /** Where the spans of this process go. */
 export interface Tracing {
@@ -76,14 +77,6 @@ const finishSpan = ({ clock }: Tracing, span: Tracer.Span, exit: Exit.Exit<unkno
   span.end(clock.currentTimeNanosUnsafe(), told)
 }
 
-/** So many hex digits, eight per draw; from the seeded service, so that a simulation is repeated with its traces. */
-const hexDigits = (count: 16 | 32): Effect.Effect<string> =>
-  Effect.map(Effect.all(Array.from({ length: count / 8 }, () => Random.nextInt)), (words) => {
-    const text = words.map((word) => (word >>> 0).toString(16).padStart(8, "0")).join("")
-    // An id of zeros is invalid (W3C Trace Context, trace-id).
-    return /[1-9a-f]/u.test(text) ? text : text.replace(/0$/u, "1")
-  })
-
 const contextIn = (traceparent: string | undefined): Option.Option<Tracer.ExternalSpan> =>
   traceparent === undefined ? Option.none() : HttpTraceContext.w3c(Headers.fromRecordUnsafe({ traceparent }))
 
@@ -95,7 +88,7 @@ const begin = Effect.fnUntraced(function* (
   const around = yield* CurrentSpan
   const parent: Option.Option<Tracer.AnySpan> = around === undefined ? contextIn(phase.within) : Option.some(around)
   if (Option.isNone(parent) && phase.isRoot !== true) return undefined
-  const traceId = Option.isSome(parent) ? parent.value.traceId : yield* hexDigits(32)
+  const traceId = Option.isSome(parent) ? parent.value.traceId : yield* randomHex(32)
   const sampled = around?.sampled ?? isSampled(tracing.sampler, traceId, Option.getOrUndefined(parent)?.sampled)
   const span = tracing.tracer.span({
     name: phase.name,
@@ -108,7 +101,7 @@ const begin = Effect.fnUntraced(function* (
     sampled
   })
   // Effect's spans draw their ids from the machine's chance.
-  Object.defineProperties(span, { traceId: { value: traceId }, spanId: { value: yield* hexDigits(16) } })
+  Object.defineProperties(span, { traceId: { value: traceId }, spanId: { value: yield* randomHex(16) } })
   for (const [key, value] of Object.entries(phase.attributes))
     if (value !== undefined)
       span.attribute(key, typeof value === "string" ? cleanText(value, textLimits.targetName) : value)

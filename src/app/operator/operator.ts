@@ -24,6 +24,7 @@ import { parseTargetName } from "../../domain/targets/target-path.ts"
 import type { Agents } from "../../ports/agents.ts"
 import { ClusterConnector } from "../../ports/cluster-connector.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
+import { type OpenPersonalLane, PersonalLanes } from "../../ports/outbound-connector.ts"
 import { type Facade, mapFacade } from "../api/facade-gate.ts"
 import type { AcceptedConnection, Asker } from "../api/operator-facade.ts"
 import { type ApiError, badRequest, internalError, notFound } from "../api/status.ts"
@@ -59,6 +60,7 @@ import { PrimaryGround } from "../sessions/primary/primary-capability.ts"
 import { SessionEnds } from "../sessions/session-ends.ts"
 import { SessionGround } from "../sessions/session-ground.ts"
 import { admitConnect, usable } from "./admit-connect.ts"
+import { admitPerson } from "./admit-person.ts"
 import { type Asked, type OperatorCapabilities, operatorCapabilities } from "./capabilities.ts"
 import { describeOperator, lockedTarget, operatorVersion, sessionObject } from "./describe.ts"
 import { NameMismatches } from "./name-mismatches.ts"
@@ -197,7 +199,8 @@ const makeFacade = Effect.fnUntraced(function* (
     quota,
     users,
     installation,
-    wall
+    wall,
+    openPersonalLane: yield* PersonalLanes
   })
 })
 
@@ -215,6 +218,7 @@ interface Operator {
   readonly installation: string
   /** The host's clock. */
   readonly wall: Clock.Clock
+  readonly openPersonalLane: OpenPersonalLane
 }
 
 const facadeOf = (operator: Operator): Facade => {
@@ -239,6 +243,7 @@ const facadeOf = (operator: Operator): Facade => {
     problems
   }
   const listClusters = Effect.map(Clock.currentTimeMillis, Context.get(asked, FleetView).objects)
+  const cluster = (name: string) => Effect.flatMap(listClusters, (clusters) => clusterNamed(clusters, name))
   const stopping = { api, ends: ground.ends, sessions }
   return {
     problems,
@@ -252,7 +257,9 @@ const facadeOf = (operator: Operator): Facade => {
     listSessions: (namespace, key) =>
       Effect.map(Clock.currentTimeMillis, (now) => listSessions({ sessions, splits }, { namespace, key }, now)),
     listClusters,
-    cluster: (name) => Effect.flatMap(listClusters, (clusters) => clusterNamed(clusters, name)),
+    cluster,
+    proxy: (request, caller) =>
+      admitPerson({ api, clusterNamed: cluster, openLane: operator.openPersonalLane }, request, caller),
     listQueueSplits: (namespace) => splits.objects(namespace),
     queueSplit: (namespace, name) =>
       Effect.flatMap(splits.objects(namespace), (objects) => queueSplitNamed(objects, namespace, name)),

@@ -9,7 +9,7 @@ import type { LeaseTimes } from "../../domain/leadership/lease-times.ts"
 import { Agents } from "../../ports/agents.ts"
 import { ClusterConnector } from "../../ports/cluster-connector.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
-import { type ConnectOutbound, OutboundConnector } from "../../ports/outbound-connector.ts"
+import { type ConnectOutbound, OutboundConnector, PersonalLanes } from "../../ports/outbound-connector.ts"
 import type { Facade } from "../api/facade-gate.ts"
 import type { ConfigurationSource } from "../fleet/configuration-source.ts"
 import type { ClusterOwners } from "../fleet/reported-clusters.ts"
@@ -28,6 +28,7 @@ import {
   facadeWhileLeading,
   outboundWhileLeading
 } from "../leadership/while-leading.ts"
+import type { OutboundMembers } from "../outbound/outbound-members.ts"
 import type { SplittingOptions } from "../queues/queue-splitting.ts"
 import { watchPumpOrders } from "../queues/sharding/pump-orders.ts"
 import { pumpQueues } from "../queues/sharding/pump-queues.ts"
@@ -52,7 +53,7 @@ export interface ReplicaOptions {
   readonly candidacy: Candidacy | undefined
   readonly elected: ElectedFacade
   /** Takes the tunnels of members that dial out, while this replica leads. `api`: of the own cluster. */
-  readonly serveOutbound?: ((api: KubeApi) => Effect.Effect<ConnectOutbound, never, Scope.Scope>) | undefined
+  readonly serveOutbound?: ((api: KubeApi) => Effect.Effect<OutboundMembers, never, Scope.Scope>) | undefined
   /** Keeps a tunnel to the primary, while this replica leads. `api`: of the own cluster. */
   readonly dialOut?: ((api: KubeApi) => Effect.Effect<never, never, Scope.Scope>) | undefined
   /** This replica's share where the replicas share the clusters of a fleet; more than 0. */
@@ -67,12 +68,17 @@ const startOperator = Effect.fnUntraced(function* (
   bounded: (connect: ConnectOutbound) => ConnectOutbound = (connect) => connect
 ): Effect.fn.Return<Facade, never, Scope.Scope> {
   const { api } = connector.own
-  const outbound = serveOutbound === undefined ? yield* OutboundConnector : bounded(yield* serveOutbound(api))
+  const members =
+    serveOutbound === undefined
+      ? { connect: yield* OutboundConnector, openPersonalLane: yield* PersonalLanes }
+      : yield* serveOutbound(api)
+  const outbound = serveOutbound === undefined ? members.connect : bounded(members.connect)
   if (dialOut !== undefined) yield* Effect.forkScoped(dialOut(api))
   return yield* untilStarted(
     makeOperator(operator).pipe(
       Effect.provideService(ClusterConnector, connector),
       Effect.provideService(OutboundConnector, outbound),
+      Effect.provideService(PersonalLanes, members.openPersonalLane),
       Effect.provideService(Agents, agents)
     )
   )

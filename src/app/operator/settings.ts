@@ -14,6 +14,7 @@ import type { ConfigurationMistake, FleetConfiguration } from "../../domain/flee
 import { parseFleetConfiguration } from "../../domain/fleet/parse-configuration.ts"
 import { clusterProviders, type ClusterProvider, type ClusterSearch } from "../../domain/fleet/provided-clusters.ts"
 import { leaseTimesProblem } from "../../domain/leadership/lease-times.ts"
+import { nameHere, reservedGroup } from "../../domain/outbound/impersonation.ts"
 import type { SplitSettings } from "../../domain/queues/settings.ts"
 import type { SessionBounds } from "../../domain/sessions/session-bounds.ts"
 import { type ProtectedNamespaces, protectedNamespaces } from "../../domain/targets/protected-namespaces.ts"
@@ -237,6 +238,16 @@ const dialMistakes = ({ cellAddress, dialsOut, isMember }: SettingValues): Reado
   return [{ file: "environment", field: "OPERATOR_OUTBOUND_CELL", value: "nothing", cure, message }]
 }
 
+/** The mistake of a group that is the cluster's own: no person of a primary is ever in it. */
+const peopleMistakes = ({ peopleGroups, peoplePrefix }: SettingValues): ReadonlyArray<ConfigurationMistake> => {
+  const group = reservedGroup({ groups: peopleGroups, prefix: peoplePrefix })
+  if (group === undefined) return []
+  const cure = "name groups of people, or set OPERATOR_OUTBOUND_PROXY_PREFIX to primary:"
+  const name = nameHere({ prefix: peoplePrefix }, group)
+  const message = `OPERATOR_OUTBOUND_PROXY_GROUPS has ${group}, but group ${name} is this cluster's own; ${cure}.`
+  return [{ file: "environment", field: "OPERATOR_OUTBOUND_PROXY_GROUPS", value: group, cure, message }]
+}
+
 /** The mistakes that are seen only when variables are looked at together. */
 const mistakesTogether = (env: SettingValues): ReadonlyArray<ConfigurationMistake> => {
   const { certificatePath, keyPath, leaseDuration, podName, podUid, renewDeadline, retryPeriod } = env
@@ -248,6 +259,7 @@ const mistakesTogether = (env: SettingValues): ReadonlyArray<ConfigurationMistak
     ...pathMistakes(env),
     ...shardingMistakes(env),
     ...dialMistakes(env),
+    ...peopleMistakes(env),
     ...halfPair(
       { OPERATOR_TLS_CERT_PATH: certificatePath, OPERATOR_TLS_KEY_PATH: keyPath },
       "a certificate that is made at each start"

@@ -41,6 +41,7 @@ import {
   type CellNotServed,
   type CellPorts,
   type CellTunnel,
+  type LaneKind,
   type MemberCertificate,
   TunnelListener
 } from "../../ports/tunnel.ts"
@@ -87,7 +88,9 @@ export interface CellOptions {
 /** A cell for those who reach members through it. */
 export interface Cell extends CellPorts {
   /** Opens a lane to a member's API server. Throws an error that says why there is no tunnel. */
-  readonly openLane: (name: ClusterName) => Duplex
+  readonly openLane: (name: ClusterName, kind?: LaneKind) => Duplex
+  /** The lanes of the member's tunnel that are open. */
+  readonly lanes: (name: ClusterName) => number
   /** When the certificate of the member's tunnel ends, epoch ms; `undefined` while there is none. */
   readonly until: (name: ClusterName) => number | undefined
 }
@@ -426,12 +429,13 @@ export const startCell = Effect.fnUntraced(function* (
   return {
     ...ports,
     until: (name) => currentOf(state.known, name)?.until,
-    openLane: (name) => {
+    lanes: (name) => state.tunnels.get(currentOf(state.known, name)?.id ?? 0)?.lanes() ?? 0,
+    openLane: (name, kind) => {
       const why = whyUnusable(state.known, name, momentOf(state))
       const current = currentOf(state.known, name)
       const open = current && state.tunnels.get(current.id)
       if (why !== undefined || open === undefined) throw new Error(why ?? `Cluster ${name} has no tunnel.`)
-      return open.openLane()
+      return open.openLane(kind)
     }
   }
 })

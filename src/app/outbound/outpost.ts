@@ -5,7 +5,6 @@
  * Not here: the decisions (domain/outbound/outpost-plan.ts), and the requests on lanes (adapters/kubernetes).
  */
 
-import type { Duplex } from "node:stream"
 import { Cause, Clock, Effect, Exit, Queue, Random, type Redacted, Result, Schedule, Scope, Semaphore } from "effect"
 import { judgeCommand } from "../../domain/outbound/command-sequence.ts"
 import { type CellMessage, readCellLine, tunnelProtocol, writeLine } from "../../domain/outbound/control-message.ts"
@@ -19,7 +18,7 @@ import {
   outpostPlan,
   whyAway
 } from "../../domain/outbound/outpost-plan.ts"
-import { type Tunnel, TunnelDialler } from "../../ports/tunnel.ts"
+import { type DialOptions, type Tunnel, TunnelDialler } from "../../ports/tunnel.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logError, logInfo, logWarning } from "../kernel/log.ts"
@@ -45,7 +44,7 @@ export interface OutpostOptions extends OutpostPlace {
   /** `undefined` if there is no token. */
   readonly bootstrap: BootstrapSettings | undefined
   /** Serves a lane that the cell has opened. */
-  readonly serve: (lane: Duplex) => void
+  readonly serve: DialOptions["serve"]
 }
 
 /** A tunnel of this process. */

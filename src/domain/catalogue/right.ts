@@ -52,6 +52,7 @@ export type RightCondition =
   | "openshift"
   | "orderedBranches"
   | "ownCertificate"
+  | "people"
   | "pgBranching"
   | "previews"
   | "primary"
@@ -76,10 +77,13 @@ export interface Switch {
 export interface Right {
   readonly scope: RightScope
   readonly group: string
-  /** With its subresource, if any: `pods/log`. */
+  /** With its subresource, if any: `pods/log`. In it, `<extra-key>` stands for each key of people's extras. */
   readonly resource: string
   readonly verbs: ReadonlyArray<string>
-  /** The only object that the right is for; missing: all objects. In it, `<cluster>` stands for each cluster's name. */
+  /**
+   * The only object that the right is for; missing: all objects. In it, `<cluster>` stands for each cluster's name, and
+   * `<people-group>` for each group of people who may send requests through the primary.
+   */
   readonly name?: string
   /** All of them have to hold; missing: the right is always given. */
   readonly when?: ReadonlyArray<RightCondition>

@@ -95,6 +95,27 @@ export const forms = {
     must: "networks in CIDR form",
     cure: "write for example 10.0.0.0/8 and fd00::/8"
   },
+  /** Names of groups as tokens have them; a name with a comma cannot be given. */
+  groups: {
+    pattern: /^[^,\s\p{Cc}]([^,\p{Cc}]*[^,\s\p{Cc}])?$/u,
+    maxLength: 253,
+    separator: ",",
+    must: "names of groups, separated by commas without blanks",
+    cure: "write for example developers"
+  },
+  /** As an API server's `--oidc-username-prefix`. */
+  userPrefix: {
+    pattern: /^(-|[0-9A-Za-z]([0-9A-Za-z._-]{0,61})[:/#])$/u,
+    must: "letters and digits with a colon behind them, or -",
+    cure: "write for example primary:, or - for names without a prefix"
+  },
+  extraKeys: {
+    pattern: /^[0-9a-z]([0-9a-z._/-]*[0-9a-z])?$/u,
+    maxLength: 253,
+    separator: ",",
+    must: "keys of extras in lower case, separated by commas without blanks",
+    cure: "write for example example.com/team"
+  },
   /** Without a user: passwords belong into headers. */
   collector: {
     pattern:
@@ -125,6 +146,9 @@ interface Values extends Readonly<Record<CheckedForm, unknown>> {
   readonly namespace: string
   readonly namespaces: ReadonlyArray<string>
   readonly ranges: ReadonlyArray<string>
+  readonly groups: ReadonlyArray<string>
+  readonly userPrefix: string
+  readonly extraKeys: ReadonlyArray<string>
   readonly collector: string
   readonly words: ReadonlyArray<string>
   /** A JSON object of variables. */

@@ -1,11 +1,18 @@
 /**
  * The rights for tunnels, beside that of making Secrets. A primary keeps its authority, the hashes of tokens and the
  * keys of members in Secrets; a member keeps its certificate, and acts as the account that a primary has in other
- * members, never with the operator's rights.
+ * members, or as people of listed groups, never with the operator's rights.
  */
 
 import type { RightCard } from "../catalogue/right.ts"
 import { outboundSettings } from "./settings.ts"
+
+const forPeople = {
+  scope: "cluster",
+  verbs: ["impersonate"],
+  when: ["people"],
+  without: "requests of people through the primary are refused by this cluster's API server"
+} as const
 
 export const outboundRights: RightCard = {
   operator: [
@@ -36,6 +43,11 @@ export const outboundRights: RightCard = {
       verbs: ["impersonate"],
       whileOn: outboundSettings.dialsOut,
       without: "the primary's requests are refused by this cluster's API server"
-    }
+    },
+    // No right on users can be bounded by a prefix; their names give nothing that is not bound to them.
+    { ...forPeople, group: "", resource: "users" },
+    { ...forPeople, group: "", resource: "groups", name: "<people-group>" },
+    { ...forPeople, group: "authentication.k8s.io", resource: "uids" },
+    { ...forPeople, group: "authentication.k8s.io", resource: "userextras/<extra-key>" }
   ]
 }

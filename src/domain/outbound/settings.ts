@@ -82,6 +82,32 @@ export const outboundSettings = {
     where: "outpost",
     about: "SHA-256 of the public key of the primary's authority for tunnels, hex, as `braid join --outbound` prints it"
   },
+  peopleGroups: {
+    variable: "OPERATOR_OUTBOUND_PROXY_GROUPS",
+    form: "groups",
+    default: [],
+    value: "operator.outbound.proxy.groups",
+    where: "outpost",
+    about:
+      "groups of the primary whose people may send requests to this cluster " +
+      "[through the primary](../operating/outbound.md#requests-of-people), separated by commas; empty: nobody"
+  },
+  peopleExtraKeys: {
+    variable: "OPERATOR_OUTBOUND_PROXY_EXTRA_KEYS",
+    form: "extraKeys",
+    default: [],
+    value: "operator.outbound.proxy.extraKeys",
+    where: "outpost",
+    about: "keys of their extras that this cluster's API server is told, separated by commas"
+  },
+  peoplePrefix: {
+    variable: "OPERATOR_OUTBOUND_PROXY_PREFIX",
+    form: "userPrefix",
+    default: "primary:",
+    value: "operator.outbound.proxy.prefix",
+    where: "outpost",
+    about: "stands before the names of these users and groups in this cluster; `-`: none"
+  },
   joinToken: {
     variable: "OPERATOR_OUTBOUND_TOKEN",
     form: "secret",

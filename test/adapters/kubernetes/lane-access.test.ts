@@ -19,6 +19,7 @@ import type { CellTunnel } from "../../../src/ports/tunnel.ts"
 import { type Backend, startBackend } from "../../lab/cluster/aggregated-backend.ts"
 import { eventually } from "../../lab/cluster/api-client.ts"
 import { type RunningCluster, runCluster } from "../../lab/cluster/running-cluster.ts"
+import { laneOptions } from "../../support/lane-options.ts"
 import { startCell, type TestCell } from "../../support/tunnels.ts"
 import { untilTrue } from "../../support/until-true.ts"
 import { until } from "../../support/until.ts"
@@ -85,7 +86,7 @@ beforeAll(async () => {
   )
   const config = new KubeConfig()
   config.loadFromFile(cluster.kubeconfigPath)
-  const lanes = makeLaneServer(config, envoy, "braid/1.2.3 (outpost)")
+  const lanes = makeLaneServer(config, laneOptions(envoy, "braid/1.2.3 (outpost)"))
   serve = lanes.serve
   cell = await startCell()
   const openLane = (): Duplex => {

@@ -11,6 +11,7 @@ import { KubeConfig } from "@kubernetes/client-node"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { createAuthority } from "../../../lab/cluster/http/pki.ts"
 import { type LaneServer, makeLaneServer } from "../../../src/adapters/kubernetes/serve-lanes.ts"
+import { laneOptions } from "../../support/lane-options.ts"
 import { listenLocally } from "../../support/listen-locally.ts"
 import { untilTrue } from "../../support/until-true.ts"
 import { until } from "../../support/until.ts"
@@ -69,7 +70,7 @@ afterAll(async () => {
 beforeEach(async () => {
   await writeFile(tokenFile, "operators-token\n")
   api.removeAllListeners("upgrade")
-  lanes = makeLaneServer(config, envoy, "braid/1.2.3 (outpost)")
+  lanes = makeLaneServer(config, laneOptions(envoy, "braid/1.2.3 (outpost)"))
   return () => lanes.close()
 })
 
@@ -252,7 +253,7 @@ describe("requests on a lane", () => {
         await new Promise<void>((resolve) => void (read = resolve))
         await apply(options)
       }
-      lanes = makeLaneServer(slow, envoy, "braid")
+      lanes = makeLaneServer(slow, laneOptions(envoy, "braid"))
       const lane = openLane()
       let served: Duplex | undefined
       door.once("connection", (socket) => void (served = socket))
@@ -261,7 +262,7 @@ describe("requests on a lane", () => {
       served?.destroy()
       await until("it is closed", () => (served?.closed === true ? true : undefined))
       read()
-      lanes = makeLaneServer(config, envoy, "braid")
+      lanes = makeLaneServer(config, laneOptions(envoy, "braid"))
       await seen({})
       expect(asked).toBe(0)
       await untilTrue("the connection of the last request is alone", () => sockets.size === 1)
@@ -324,7 +325,7 @@ describe("requests on a lane", () => {
     ["is not there", () => configured("https://127.0.0.1:1", ""), /cannot be reached by the operator.+ECONNREFUSED/],
     ["is another one", () => configured(config.getCurrentCluster()?.server ?? "", ""), /unable to|self.signed/]
   ])("are told when the API server %s", async (_what, make, message) => {
-    lanes = makeLaneServer(make(), envoy, "braid")
+    lanes = makeLaneServer(make(), laneOptions(envoy, "braid"))
     for (const headers of [{}, { connection: "upgrade", upgrade: "websocket" }]) {
       const request = send({ headers })
       request.end()

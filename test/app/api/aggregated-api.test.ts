@@ -116,6 +116,7 @@ const start = async (options: StartOptions = {}) => {
     listSessions: (...which) => Effect.sync(() => (fake.seen.push(["list", ...which]), [{ kind: "Session" }])),
     listClusters: Effect.succeed([servedCluster("a"), servedCluster("b")]),
     cluster: (name) => (name === "a" ? Effect.succeed(servedCluster(name)) : Effect.fail(notFound(`no ${name}`))),
+    proxy: () => Effect.fail(forbidden("nobody may")),
     listQueueSplits: (namespace) => Effect.sync(() => (fake.seen.push(["splits", namespace]), [servedSplit()])),
     queueSplit: (namespace, name) =>
       name === "a" ? Effect.succeed(servedSplit()) : Effect.fail(notFound(`no ${name} in ${namespace}`)),

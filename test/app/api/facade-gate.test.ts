@@ -1,3 +1,4 @@
+import { PassThrough } from "node:stream"
 import { Effect, Exit, Stream } from "effect"
 import { describe, expect, it } from "vitest"
 import { type Facade, mapFacade } from "../../../src/app/api/facade-gate.ts"
@@ -13,6 +14,7 @@ const behind: Facade = {
   listSessions: (namespace) => Effect.succeed([{ namespace }]),
   listClusters: Effect.succeed([]),
   cluster: (name) => Effect.succeed(servedCluster(name)),
+  proxy: () => Effect.sync(() => new PassThrough()),
   listQueueSplits: () => Effect.succeed([servedSplit()]),
   queueSplit: () => Effect.succeed(servedSplit()),
   listTargets: (namespace) => Effect.succeed([{ namespace }]),

@@ -2,7 +2,7 @@ import { type EventEmitter, once } from "node:events"
 import type { IncomingMessage } from "node:http"
 import https from "node:https"
 import tls from "node:tls"
-import { Effect, Exit, Redacted, Scope } from "effect"
+import { Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { type CertificateAuthority, createAuthority, type KeyPair } from "../../../lab/cluster/http/pki.ts"
 import { readBundle } from "../../../src/adapters/x509/certificate-bundle.ts"
 import { type ApiServerOptions, serveApi } from "../../../src/app/api/aggregated-api.ts"
@@ -51,7 +51,8 @@ export const answerOf = async (response: IncomingMessage): Promise<Answer> => {
 export const runApi = async (
   { front, other, proxy, serving }: Certificates,
   options: Partial<ApiServerOptions> = {},
-  parts: Partial<OperatorFacade["Service"]> = {}
+  parts: Partial<OperatorFacade["Service"]> = {},
+  log: Layer.Layer<never> = Layer.empty
 ) => {
   const scope = Effect.runSync(Scope.make())
   const { port } = await Effect.runPromise(
@@ -70,7 +71,11 @@ export const runApi = async (
       },
       requireFrontProxy: true,
       ...options
-    }).pipe(Effect.provideService(OperatorFacade, { ...idleFacade, ...parts }), Scope.provide(scope))
+    }).pipe(
+      Effect.provideService(OperatorFacade, { ...idleFacade, ...parts }),
+      Effect.provide(log),
+      Scope.provide(scope)
+    )
   )
   /** The options of a connection with a client certificate, or without. */
   const secure = (client: KeyPair | undefined) => ({

@@ -113,14 +113,16 @@ describe("settings", () => {
     expect(Exit.isSuccess(await read({ OPERATOR_ADDR: "0.0.0.0:9000" }))).toBe(true)
   })
 
-  it("refuse a cell on a port that is taken, and a member that is to dial nobody", async () => {
+  it("refuse a cell on a port that is taken, and a member that is to dial nobody and to let in masters", async () => {
     const cell = { OPERATOR_CELL: "true", OPERATOR_ADDR: "[::]:8443" }
     const member = { OPERATOR_MULTI_CLUSTER_MEMBER: "true", OPERATOR_OUTBOUND: "true" }
-    const { message } = await refusal({ ...cell, OPERATOR_CELL_BOOTSTRAP_PORT: "8443", ...member })
+    const people = { OPERATOR_OUTBOUND_PROXY_GROUPS: "dev,system:masters", OPERATOR_OUTBOUND_PROXY_PREFIX: "-" }
+    const { message } = await refusal({ ...cell, OPERATOR_CELL_BOOTSTRAP_PORT: "8443", ...member, ...people })
     expect(message.split("\n").map((sentence) => sentence.split(";")[0])).toEqual([
       "OPERATOR_CELL_PORT and OPERATOR_ADDR have the same port, 8443",
       "OPERATOR_CELL_BOOTSTRAP_PORT and OPERATOR_CELL_PORT have the same port, 8443",
-      "OPERATOR_OUTBOUND is true, but OPERATOR_OUTBOUND_CELL is not set"
+      "OPERATOR_OUTBOUND is true, but OPERATOR_OUTBOUND_CELL is not set",
+      "OPERATOR_OUTBOUND_PROXY_GROUPS has system:masters, but group system:masters is this cluster's own"
     ])
     expect(Exit.isSuccess(await read({ ...cell, OPERATOR_CELL: "false" }))).toBe(true)
   })

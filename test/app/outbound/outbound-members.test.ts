@@ -21,7 +21,7 @@ const serve = Effect.fnUntraced(function* (api: MemoryKubeApi, { listen }: Tunne
   const settings = { hosts: ["127.0.0.1"], port: 8443, bootstrapPort: 8444, bootstrapRanges: [], certificateHours: 24 }
   const fleet = { isConfigured: () => true, configured: () => [], listen: () => () => {} }
   let ask = (): unknown => undefined
-  const connect = yield* serveOutboundMembers({ api, namespace, settings, ...fleet }, (_name, openLane) => {
+  const { connect } = yield* serveOutboundMembers({ api, namespace, settings, ...fleet }, (_name, openLane) => {
     ask = openLane
     return Effect.succeed({ api, link: () => Effect.die("none") })
   }).pipe(Effect.provideService(TunnelListener, { listen }))

@@ -22,6 +22,7 @@ import type { KubeApi } from "../../../src/ports/kube-api.ts"
 import { TunnelDialler, TunnelListener } from "../../../src/ports/tunnel.ts"
 import { type RunningCluster, runCluster } from "../../lab/cluster/running-cluster.ts"
 import { operatorNamespace as namespace } from "../../support/fleet.ts"
+import { laneOptions } from "../../support/lane-options.ts"
 import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 import { dialler, tunnelLife } from "../../support/tunnels.ts"
 import { untilTrue } from "../../support/until-true.ts"
@@ -94,7 +95,7 @@ const startMember = async (): Promise<void> => {
   config.loadFromFile(running.cluster.kubeconfigPath)
   const { pin } = await run(readTunnelAuthority(primary, namespace))
   const bootstrap = { token: Redacted.make(makeToken()), address: `127.0.0.1:${cell.bootstrapPort}`, pin }
-  const { serve } = makeLaneServer(config, user, "test")
+  const { serve } = makeLaneServer(config, laneOptions(user, "test"))
   const outpost = runOutpost({ api: member, namespace, cell: `127.0.0.1:${cell.port}`, bootstrap, serve }).pipe(
     Effect.provideService(TunnelDialler, dialler),
     Effect.provideService(Clock.Clock, ahead),

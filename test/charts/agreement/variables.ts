@@ -100,6 +100,15 @@ const texts: Readonly<Record<Setting["form"], fc.Arbitrary<unknown>>> = {
       true
     )
   ),
+  groups: mostly(
+    fc.constantFrom("dev", "dev,ops of a", "oidc:a/b,Ärzte"),
+    fc.constantFrom("dev, ops", ",", "a,", " a", "a\nb", true, "x".repeat(254))
+  ),
+  userPrefix: mostly(fc.constantFrom("primary:", "-", "a.b/", "oidc#"), fc.constantFrom("primary", ":", "a b:", true)),
+  extraKeys: mostly(
+    fc.constantFrom("scopes", "example.com/team,a"),
+    fc.constantFrom("Team", "a, b", ",", "a/", "a%2f", true)
+  ),
   leaseTime: leaseTime(1, 2, 10, 12, 15, "20", "60"),
   seconds: sessionTimes,
   millis: sessionTimes,

@@ -33,7 +33,8 @@ const value = ({ metadata, spec, status }: MirrordCluster): object => {
   }
 }
 
-const readClusters = (api: KubeApi): Effect.Effect<ReadonlyArray<MirrordCluster>, Unanswered> =>
+/** The clusters of a primary, or why they cannot be read. */
+export const readClusters = (api: KubeApi): Effect.Effect<ReadonlyArray<MirrordCluster>, Unanswered> =>
   api.list(mirrordClusters).pipe(
     Effect.mapError((error) => unanswered(error, "clusters (mirrordclusters.operator.metalbear.co)")),
     Effect.flatMap(({ items }) =>

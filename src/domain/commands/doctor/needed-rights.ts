@@ -129,6 +129,7 @@ export const installedConditions = (
     literalCredentials: undefined,
     memberAccount: undefined,
     openshift: undefined,
+    people: undefined,
     previews: undefined,
     publishedWidth: undefined,
     renewsTokens: undefined,

@@ -22,3 +22,7 @@ export const headerText = (value: string): string | undefined => {
 
 /** The same for a value that is only shown to people: bytes that are not UTF-8 are replaced. */
 export const shownHeaderText = (value: string): string => (isAscii(value) ? value : lenient.decode(bytesOf(value)))
+
+/** The value of a header for a text: of its UTF-8, each byte as one character. */
+export const headerBytes = (text: string): string =>
+  isAscii(text) ? text : String.fromCharCode(...new TextEncoder().encode(text))

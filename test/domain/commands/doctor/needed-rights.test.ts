@@ -33,7 +33,14 @@ describe.each(rightHolders)("the rights of holder %s", (holder) => {
     )
     // For the requests of a primary that cannot reach this cluster, as the account that it has in others.
     const envoy = "operator-namespace: impersonate serviceaccounts named mirrord-operator-envoy"
-    expect(wide).toEqual(holder === "operator" ? [`${envoy} and operator.outbound.enabled`] : [])
+    // For people whom a member's administrator lets in; of groups those that are listed.
+    const people = [
+      "cluster: impersonate users if people",
+      "cluster: impersonate groups named <people-group> if people",
+      "cluster: impersonate uids.authentication.k8s.io if people",
+      "cluster: impersonate userextras/<extra-key>.authentication.k8s.io if people"
+    ]
+    expect(wide).toEqual(holder === "operator" ? [`${envoy} and operator.outbound.enabled`, ...people] : [])
   })
 
   it("are each declared once", () => {

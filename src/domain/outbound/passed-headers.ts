@@ -1,16 +1,20 @@
 /**
- * The headers of requests and answers that pass from a lane to an API server and back. The primary says what it asks;
- * as whom it asks, the member's operator says alone.
+ * The headers of requests and answers that pass through a tunnel. A request of a person passes the cell and the
+ * outpost, one of the primary the outpost alone. As whom a request is made, neither the person nor the primary may say:
+ * the member's operator writes that itself.
  *
- * Not here: who that is, and connections (serve-lanes.ts).
+ * Not here: what it writes (impersonation.ts, adapters/kubernetes/serve-lanes.ts).
  */
 
 /** Headers of one connection, which do not pass on (RFC 9110 §7.6.1). */
 const ofConnection = ["connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade"]
 
+/** The prefix of headers that a cell writes for an outpost. */
+export const tunnelPrefix = "braid-"
+
 /** Headers that only this side may send, and those that end here. */
 const ours: ReadonlySet<string> = new Set([...ofConnection, "authorization", "host", "expect", "trailer"])
-const ourPrefixes = ["impersonate-", "x-remote-", "proxy-"]
+const ourPrefixes = ["impersonate-", "x-remote-", "proxy-", tunnelPrefix]
 
 /** Headers as Node gives and takes them: names and values in turn. */
 export type RawHeaders = ReadonlyArray<string>
@@ -35,9 +39,9 @@ const without = (raw: RawHeaders, isDropped: (name: string) => boolean): Array<s
   })
 }
 
-/** The headers of a request that pass on to the API server. */
+/** The headers of a request that pass on to the next hop. */
 export const passedOn = (raw: RawHeaders): Array<string> =>
   without(raw, (name) => ours.has(name) || ourPrefixes.some((prefix) => name.startsWith(prefix)))
 
-/** The headers of an answer that pass back to the primary. */
+/** The headers of an answer that pass back to the hop before. */
 export const passedBack = (raw: RawHeaders): Array<string> => without(raw, (name) => ofConnection.includes(name))

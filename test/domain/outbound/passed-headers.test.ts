@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { passedBack, passedOn } from "../../../src/adapters/kubernetes/lane-headers.ts"
+import { passedBack, passedOn } from "../../../src/domain/outbound/passed-headers.ts"
 
 /** The same name in another case, letter by letter. */
 const anyCase = (name: string): fc.Arbitrary<string> =>
@@ -12,7 +12,7 @@ describe("headers of a request that comes on a lane", () => {
   it.each([
     ..."impersonate-user impersonate-group impersonate-uid impersonate-extra-scopes impersonate-".split(" "),
     ..."x-remote-user x-remote-group x-remote-uid x-remote-extra-a authorization".split(" "),
-    ..."proxy-authorization proxy-connection proxy-authenticate host expect".split(" "),
+    ..."proxy-authorization proxy-connection proxy-authenticate host expect braid-user braid-".split(" "),
     ..."connection keep-alive te trailer transfer-encoding upgrade".split(" ")
   ])("never hold %s, in no case, however often", (name) =>
     fc.assert(
