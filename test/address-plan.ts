@@ -52,6 +52,7 @@ const networks = {
   "clusters that join, kubernetes": [10, 6],
   "a member that is away, kubernetes": [193, 6],
   "a member behind a NAT, kubernetes": [134, 6],
+  "requests of people, kubernetes": [4, 6],
   "claimed subnets": [98, 1],
   "kubelet, pod network and probes": [200, 40]
 } as const satisfies Readonly<Record<string, readonly [first: number, count: number]>>

@@ -136,6 +136,10 @@ export const suites = {
     finds: "a member that dials out is needed from the primary's side, or does not survive a NAT that forgets it"
   },
   "kubernetes/own-certificate": { needs: ["control plane"], finds: "kube-apiserver refuses our serving certificate" },
+  "kubernetes/people": {
+    needs: ["control plane"],
+    finds: "kubectl does not work through a tunnel, or two API servers and two operators disagree about who asks"
+  },
   "kubernetes/playground": { needs: ["control plane"], finds: "`npm start -- --kubernetes` does not tell its story" },
   "kubernetes/real-client": { needs: clientOnKubernetes, finds: "the client relies on answers of a real API server" },
   "kubernetes/reflector": { needs: ["control plane"], finds: "a watch of a real API server loses or repeats objects" },

@@ -79,6 +79,8 @@ export interface RealPlaygroundOptions {
   readonly release?: Release
   /** As in `KubernetesPlaygroundOptions`. */
   readonly isApart?: boolean
+  /** As in `KubernetesPlaygroundOptions`. */
+  readonly peopleGroups?: ReadonlyArray<string>
   /** Whether to run `helm test`. */
   readonly runsDoctor?: boolean
 }
@@ -93,7 +95,9 @@ type EmbeddedSetting =
   | "primaryReplicas"
 
 interface EmbeddedOptions
-  extends Omit<RealPlaygroundOptions, "release" | "isApart">, Pick<PlaygroundOptions, EmbeddedSetting> {
+  extends
+    Omit<RealPlaygroundOptions, "release" | "isApart" | "peopleGroups">,
+    Pick<PlaygroundOptions, EmbeddedSetting> {
   /** How long an agent waits for another client; the operator's default unless given. */
   readonly agentIdleTtlSecs?: number
   /** Default {@link remoteSessionTimeoutSecs}. */
@@ -142,6 +146,7 @@ export const useKubernetesPlayground = (assets: string, options: RealPlaygroundO
           braid,
           programs: programsIn(assets),
           isApart: options.isApart === true,
+          peopleGroups: options.peopleGroups ?? [],
           ...(options.release === undefined ? {} : { release: options.release })
         })
       ),

@@ -4,7 +4,7 @@
  */
 
 import { readFileSync } from "node:fs"
-import { asNumber, asObject, asString, asStrings } from "../../../src/domain/json.ts"
+import { asNumber, asObject, asString, asStrings, type JsonObject } from "../../../src/domain/json.ts"
 import type { Caller } from "../../cluster/embedded-cluster.ts"
 
 const methods: Readonly<Record<string, string>> = {
@@ -24,6 +24,13 @@ const parsed = (line: string): Readonly<Record<string, unknown>> | undefined => 
   }
 }
 
+/** The user of a request. One that an operator makes for a person is the person's. */
+const userOf = (event: JsonObject): JsonObject => {
+  const other = asObject(event["impersonatedUser"])
+  const name = asString(other["username"])
+  return name === undefined || name.startsWith("system:serviceaccount:") ? asObject(event["user"]) : other
+}
+
 /**
  * The requests in the text of an audit log, oldest first. A request counts once, as soon as its answer has begun,
  * because an upgrade or a watch may not end for hours. Verbs that do not write count as GET.
@@ -34,7 +41,7 @@ export const parseAuditLog = (text: string): ReadonlyArray<Caller> => {
     const event = line === "" ? undefined : parsed(line)
     if (event === undefined || seen.has(event["auditID"])) return []
     seen.add(event["auditID"])
-    const user = asObject(event["user"])
+    const user = userOf(event)
     const caller: Caller = {
       at: Date.parse(asString(event["requestReceivedTimestamp"]) ?? ""),
       user: asString(user["username"]) ?? "",

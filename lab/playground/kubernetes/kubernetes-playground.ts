@@ -51,6 +51,8 @@ export interface KubernetesPlaygroundOptions {
   readonly release?: Release
   /** Whether the primary is to be in a network of its own, so that it cannot reach members that dial out. */
   readonly isApart?: boolean
+  /** Groups of the primary whose people may send requests to members that dial out; none unless given. */
+  readonly peopleGroups?: ReadonlyArray<string>
   /** Called for each step. */
   readonly progress: (step: string) => Effect.Effect<void>
 }
@@ -85,7 +87,7 @@ export const primaryUser = "primary.mirrord.example"
 const knowsByCertificate = ({ dialsOut, name }: PlaygroundCluster): boolean => name === "cluster-b" && !dialsOut
 
 /** `dialled`: `undefined` for a member that the primary reaches. */
-const memberValues = (member: PlaygroundCluster, dialled?: DialledCell): object => ({
+const memberValues = (member: PlaygroundCluster, dialled?: DialledCell & { readonly proxy: object }): object => ({
   ...defaultValues,
   operator: {
     port: operatorPort,
@@ -251,8 +253,9 @@ export const startKubernetesPlayground = (
     yield* installPrimary(members)
     const dialling = members.filter((member) => !isReached(member))
     const opened = dialling.length === 0 ? undefined : yield* openWay(primary, networks)
+    const proxy = { groups: options.peopleGroups ?? [] }
     const dial = ({ cluster, description }: Started, dialled: DialledCell) =>
-      installChart(programs, cluster, memberValues(description, dialled), options.release)
+      installChart(programs, cluster, memberValues(description, { ...dialled, proxy }), options.release)
     for (const member of dialling) {
       if (opened === undefined) break
       const { dialled, secret } = yield* makeToken(member.description.name, opened)

@@ -32,6 +32,13 @@ it("gives who asked for what, and what became of it", () => {
   ])
 })
 
+it("gives a request that an operator makes for a person to the person, and that for an account to the operator", () => {
+  const users = (username: string) =>
+    parseAuditLog(line({ impersonatedUser: { username, groups: ["there"] } })).map(({ groups, user }) => [user, groups])
+  expect(users("primary:bob")).toEqual([["primary:bob", ["there"]]])
+  expect(users("system:serviceaccount:mirrord:envoy")).toEqual([["ann", ["dev"]]])
+})
+
 it("counts a request once, when its answer begins", () => {
   const watch = { verb: "watch", auditID: "2" }
   const calls = parseAuditLog(
