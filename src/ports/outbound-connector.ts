@@ -14,6 +14,8 @@ import type { ClusterAccess } from "./cluster-connector.ts"
 export interface OutboundAccess extends ClusterAccess {
   /** When the certificate of its tunnel ends, epoch ms; `undefined` while there is no tunnel. */
   readonly until: () => number | undefined
+  /** Since when its tunnel is used, epoch ms; `undefined` while there is no tunnel. */
+  readonly since: () => number | undefined
 }
 
 /** Makes accesses to members whose `auth` is `Outbound`. The failure is a clause: why this program takes no tunnels. */

@@ -115,6 +115,8 @@ export interface ClusterConnection {
   unauthorized: (now: number) => string | undefined
   /** Undefined for the operator's own cluster, and while its credentials have not been looked for. */
   credentials: () => CredentialState | undefined
+  /** Since when the tunnel of a member that dials out is used, epoch ms; `undefined` without a tunnel. */
+  tunnelSince: () => number | undefined
   /** Its credentials, if they end and are not renewed. */
   ending: EndingCredentials | undefined
   /** Since when the children cannot be read, as of the last check; epoch ms. */
@@ -163,6 +165,7 @@ export const makeConnection = Effect.fnUntraced(function* (
     engagement: undefined,
     unauthorized: () => undefined,
     credentials: () => undefined,
+    tunnelSince: () => undefined,
     ending: undefined,
     unreadableSince: undefined,
     isReauthenticated: false,

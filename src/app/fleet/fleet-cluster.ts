@@ -41,6 +41,8 @@ export interface FleetCluster {
   readonly credentials: () => CredentialState | undefined
   /** Its credentials, if they end and are not renewed. */
   readonly ending: () => EndingCredentials | undefined
+  /** Since when the tunnel of a member that dials out is used, epoch ms; missing or `undefined` without a tunnel. */
+  readonly tunnelSince?: (() => number | undefined) | undefined
   /** The pod of the replica that watches it; missing unless clusters are shared among replicas. */
   readonly owner?: (() => string | undefined) | undefined
 }
@@ -70,5 +72,6 @@ export const toFleetCluster = (connection: ClusterConnection, owner?: FleetClust
   since: () => connection.stateSince,
   credentials: () => connection.credentials(),
   ending: () => connection.ending,
+  tunnelSince: () => connection.tunnelSince(),
   owner
 })

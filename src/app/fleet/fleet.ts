@@ -130,8 +130,9 @@ const startOutbound = Effect.fnUntraced(function* (connection: ClusterConnection
   const connect = yield* OutboundConnector
   const accessed = yield* Effect.result(connect(member))
   if (Result.isFailure(accessed)) return yield* disengage(connection, accessed.failure)
-  const { until, ...access } = accessed.success
+  const { since, until, ...access } = accessed.success
   connection.credentials = () => ({ auth: authWords.Outbound, until: until(), failures: 0 })
+  connection.tunnelSince = since
   yield* engage(connection, Effect.succeed(access))
 })
 

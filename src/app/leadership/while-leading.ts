@@ -77,7 +77,11 @@ export const connectorWhileLeading = (
 export const outboundWhileLeading =
   (term: Term, connect: ConnectOutbound): ConnectOutbound =>
   (configuration) =>
-    Effect.map(connect(configuration), ({ until, ...access }) => ({ ...accessWhileLeading(term, access), until }))
+    Effect.map(connect(configuration), ({ since, until, ...access }) => ({
+      ...accessWhileLeading(term, access),
+      since,
+      until
+    }))
 
 export const agentsWhileLeading = (term: Term, agents: Agents["Service"]): Agents["Service"] => ({
   ensure: (placement, owner, tls) =>

@@ -93,6 +93,8 @@ export interface Cell extends CellPorts {
   readonly lanes: (name: ClusterName) => number
   /** When the certificate of the member's tunnel ends, epoch ms; `undefined` while there is none. */
   readonly until: (name: ClusterName) => number | undefined
+  /** Since when the member's tunnel is used, epoch ms; `undefined` while there is none. */
+  readonly since: (name: ClusterName) => number | undefined
 }
 
 type Held = Pick<Extract<OutpostMessage, { readonly _tag: "Holds" }>, "epoch" | "hash" | "number">
@@ -429,6 +431,7 @@ export const startCell = Effect.fnUntraced(function* (
   return {
     ...ports,
     until: (name) => currentOf(state.known, name)?.until,
+    since: (name) => currentOf(state.known, name)?.liveAt,
     lanes: (name) => state.tunnels.get(currentOf(state.known, name)?.id ?? 0)?.lanes() ?? 0,
     openLane: (name, kind) => {
       const why = whyUnusable(state.known, name, momentOf(state))

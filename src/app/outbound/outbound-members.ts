@@ -58,7 +58,7 @@ export const serveOutboundMembers = Effect.fnUntraced(function* (
     connect: ({ name }) =>
       Effect.map(
         access(name, () => cellNow().openLane(name)),
-        (member) => ({ ...member, until: () => cell?.until(name) })
+        (member) => ({ ...member, until: () => cell?.until(name), since: () => cell?.since(name) })
       ),
     openPersonalLane: makePersonalLanes(cellNow)
   }

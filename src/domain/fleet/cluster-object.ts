@@ -47,6 +47,8 @@ export interface KnownCluster {
   readonly expiresAt: number | undefined
   /** Credentials that end and are not renewed. */
   readonly ending: EndingCredentials | undefined
+  /** Since when the tunnel of a member that dials out is used; `undefined` without a tunnel. */
+  readonly tunnelSince?: number | undefined
   /** The pod of the replica that watches it; `undefined` unless replicas share the clusters. */
   readonly replica?: string | undefined
   readonly sessions: number
@@ -100,7 +102,7 @@ export const credentialsLastCondition = (all: ReadonlyArray<Ending>, now: number
 
 /** The object as it is served. `now`: epoch ms. */
 export const clusterObject = (known: KnownCluster, now: number): ServedCluster => {
-  const { authType, checkedAt, ending, expiresAt, name, operatorVersion, replica, roles, sessions } = known
+  const { authType, checkedAt, ending, expiresAt, name, operatorVersion, replica, roles, sessions, tunnelSince } = known
   return {
     apiVersion: apiVersionOf(mirrordClusters),
     kind: mirrordClusters.kind,
@@ -110,6 +112,7 @@ export const clusterObject = (known: KnownCluster, now: number): ServedCluster =
       ...(operatorVersion === undefined ? {} : { operatorVersion }),
       ...(checkedAt === undefined ? {} : { lastCheck: timestamp(checkedAt) }),
       ...(expiresAt === undefined ? {} : { credentialsExpireAt: timestamp(expiresAt) }),
+      ...(tunnelSince === undefined ? {} : { tunnelSince: timestamp(tunnelSince) }),
       ...(replica === undefined ? {} : { replica }),
       sessions,
       conditions: [

@@ -39,6 +39,8 @@ export interface CellTunnel extends BoundedTunnel {
   readonly from: string
   /** Ids of keys that are the same member's: this one's, those before it, and those that it got a certificate for. */
   readonly keys: ReadonlyArray<string>
+  /** When it became `Live`, epoch ms, by the clock of that moment; `undefined` before that. */
+  readonly liveAt?: number
 }
 
 /** A tunnel in a cell. */
@@ -163,7 +165,7 @@ export const afterHello = (cell: CellTunnels, { id, member }: TunnelRef, moment:
     return { tunnels, actions: [...actions, { _tag: "Report", name, why: whyRival(tunnel) }] }
   }
   const keys = before !== undefined && isSame ? before.keys : tunnel.keys
-  const live: CellTunnel = { ...tunnel, state: "Live", since: elapsed, keys }
+  const live: CellTunnel = { ...tunnel, state: "Live", since: elapsed, liveAt: now, keys }
   const others = tunnelsOf(cell, name).map((other): CellTunnel => {
     if (other.id === id) return live
     return other === before ? { ...other, state: "Draining", since: elapsed } : other

@@ -32,6 +32,8 @@ const MirrordCluster = Schema.Struct({
     lastCheck: Schema.optionalKey(Schema.String),
     /** When the credentials in use end; missing if that is not known. */
     credentialsExpireAt: Schema.optionalKey(Schema.String),
+    /** Since when the tunnel of a member that dials out is used; missing while there is none. */
+    tunnelSince: Schema.optionalKey(Schema.String),
     /** The pod of the operator's replica that watches the cluster; missing unless replicas share the clusters. */
     replica: Schema.optionalKey(Schema.String),
     /** Sessions over many clusters that run there. */

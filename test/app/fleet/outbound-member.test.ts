@@ -31,14 +31,19 @@ const start = Effect.gen(function* () {
   return () => fleet.clusters.get(a)
 })
 
-const dialled = (api: KubeApi) => () => Effect.succeed({ api, link: () => Effect.die("none"), until: () => 7 })
+const dialled = (api: KubeApi) => () =>
+  Effect.succeed({ api, link: () => Effect.die("none"), until: () => 7, since: () => 5 })
 
 describe("a member that dials out", () => {
-  it.effect("is used without credentials, and shows the end of its tunnel's certificate", function* () {
-    const cluster = yield* Effect.provideService(start, OutboundConnector, dialled(workloadCluster("cluster-a")))
-    expect(cluster()?.reach()).toEqual({ reachable: true, error: undefined })
-    expect(cluster()?.credentials()).toEqual({ auth: "outbound", until: 7, failures: 0 })
-  })
+  it.effect(
+    "is used without credentials, and shows its tunnel's beginning and the end of its certificate",
+    function* () {
+      const cluster = yield* Effect.provideService(start, OutboundConnector, dialled(workloadCluster("cluster-a")))
+      expect(cluster()?.reach()).toEqual({ reachable: true, error: undefined })
+      expect(cluster()?.credentials()).toEqual({ auth: "outbound", until: 7, failures: 0 })
+      expect(cluster()?.tunnelSince?.()).toBe(5)
+    }
+  )
 
   it.effect("is not used by a program that takes no tunnels, which says so", function* () {
     const cluster = yield* start

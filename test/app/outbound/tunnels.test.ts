@@ -195,12 +195,16 @@ describe("a member that dials out", () => {
     yield* pair.startOutpost(token, pair.member)
     yield* live(pair)
     expect(pair.cell?.until(b)).toBeLessThanOrEqual(day0 + 25 * hour)
+    const since = pair.cell?.since(b) ?? 0
+    expect(since).toBeGreaterThanOrEqual(day0)
     expect(Object.keys(pair.data(pair.primary, secretName))).toEqual(["keys"])
     yield* pair.endOutpost
     yield* pass(1)
     expect(pair.ask()).toContain("its outpost ended")
+    expect(pair.cell?.since(b)).toBeUndefined()
     yield* pair.startOutpost(token, pair.member)
     yield* live(pair)
+    expect(pair.cell?.since(b)).toBeGreaterThan(since)
   })
 
   it.effect("cannot join with a token that another has used, nor with a wrong one", function* () {

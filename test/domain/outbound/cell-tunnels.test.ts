@@ -74,6 +74,11 @@ class Driven {
     return currentOf(this.cell, b)?.id
   }
 
+  /** Since when the current one is used. */
+  get since() {
+    return ((currentOf(this.cell, b)?.liveAt ?? NaN) - start) / 1_000
+  }
+
   get why() {
     return whyUnusable(this.cell, b, this.moment)
   }
@@ -86,14 +91,16 @@ describe("the tunnels of a cell", () => {
     expect(cell.current).toBeUndefined()
     expect(cell.hello(first)).toEqual([{ _tag: "Welcome", id: 1 }])
     expect(cell.hello(first)).toEqual([])
+    cell.until(7, [1])
     const second = cell.accept("k")
     cell.live("c", clusterName("c"))
-    expect(cell.current).toBe(1)
+    expect([cell.current, cell.since]).toEqual([1, 0])
+    cell.until(9, [1])
     expect(cell.hello(second)).toEqual([
       { _tag: "Welcome", id: 2 },
       { _tag: "Drain", id: 1 }
     ])
-    expect(cell.current).toBe(2)
+    expect([cell.current, cell.since]).toEqual([2, 9])
     // The end of the first one comes late, and twice.
     for (const why of ["drained", "again"]) cell.cell = afterEnded(cell.cell, first, why, cell.moment)
     expect([cell.current, cell.why]).toEqual([2, undefined])

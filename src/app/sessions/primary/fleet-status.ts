@@ -110,6 +110,7 @@ export const fleetObjects = (
       checkedAt: seen?.checkedAt,
       expiresAt: credentials?.until,
       ending: cluster.ending(),
+      tunnelSince: cluster.tunnelSince?.(),
       replica: cluster.owner?.(),
       sessions: parents.filter((parent) => runsIn(parent, name)).length
     }

@@ -77,7 +77,12 @@ describe("the clusters of a fleet as objects", () => {
     const all: ReadonlyArray<FleetCluster> = [
       { ...cluster("a", connected, now - 7_999), isDefault: true, since: () => now - 60_000 },
       { ...cluster("b", undefined), reach: () => ({ ...lost, askedAt: now }) },
-      { ...cluster("c", undefined), reach: () => lost, credentials: () => ({ auth: "mtls", until: now, failures: 0 }) },
+      {
+        ...cluster("c", undefined),
+        reach: () => lost,
+        credentials: () => ({ auth: "mtls", until: now, failures: 0 }),
+        tunnelSince: () => now - 1_000
+      },
       { ...cluster("d", connected, now - 9_000) },
       { ...cluster("e", undefined), reach: () => ({ reachable: true, error: undefined, isConnecting: true }) },
       {
@@ -118,6 +123,11 @@ describe("the clusters of a fleet as objects", () => {
       "2026-11-21T11:59:59.000Z"
     ])
     expect(objects[2]?.status.credentialsExpireAt).toBe("2026-11-21T12:00:00.000Z")
+    expect(objects.map(({ status }) => status.tunnelSince).slice(1, 4)).toEqual([
+      undefined,
+      "2026-11-21T11:59:59.000Z",
+      undefined
+    ])
   })
 })
 
