@@ -5,6 +5,7 @@
  */
 
 import type { RightCard } from "../catalogue/right.ts"
+import { operatorGroup } from "../resources/operator-api.ts"
 import { outboundSettings } from "./settings.ts"
 
 const forPeople = {
@@ -25,6 +26,15 @@ export const outboundRights: RightCard = {
       when: ["primary"],
       whileOn: outboundSettings.takesTunnels,
       without: "no member that dials out can join"
+    },
+    {
+      scope: "cluster",
+      group: operatorGroup,
+      resource: "mirrordclusters",
+      verbs: ["get"],
+      when: ["primary"],
+      whileOn: outboundSettings.takesTunnels,
+      without: "`helm test` fails, as `braid doctor` sees members that dial out through these objects alone"
     },
     {
       scope: "operator-namespace",

@@ -23,7 +23,7 @@ it(
       const { doctor, status } = await Effect.runPromise(
         Effect.gen(function* () {
           const { clusters, primary } = yield* startPlayground({
-            topology: topology("management", subnetOf("braid doctor")),
+            topology: topology("outbound", subnetOf("braid doctor")),
             directory,
             sessionTtlSecs: 60,
             remoteSessionTimeoutSecs: 60,
@@ -33,7 +33,7 @@ it(
             // As the chart does; the playground's own roles are narrower.
             const own = ownRights(
               description.isPrimary ? { _tag: "Primary", managementOnly: true, isDefault: false } : { _tag: "Single" },
-              noParts
+              { ...noParts, switches: { OPERATOR_CELL: description.isPrimary } }
             )
             cluster.apply(
               [...grant("mirrord-operator", own), ...grant("mirrord-operator-envoy", memberRights([]))]
@@ -43,6 +43,7 @@ it(
           }
           const env = {
             MIRRORD_OPERATOR_NAMESPACE: "mirrord",
+            OPERATOR_CELL: "true",
             MIRRORD_MULTICLUSTER_CONFIG: join(directory, "multicluster-config.yaml"),
             MIRRORD_CLUSTERS_CONFIG: join(directory, "clusters-config.yaml"),
             KUBECONFIG: join(directory, "primary-operator.kubeconfig")
