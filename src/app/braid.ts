@@ -91,6 +91,19 @@ const seconds = (name: string, usual: number, description: string) =>
 
 const timeoutSecs = seconds("timeout-secs", 10, "Seconds that connecting, and each answer, may take")
 
+/** With the rest of the doctor's work it ends before the pod of `helm test`, which has 300 s. */
+const maxTunnelsFor = 240
+
+const tunnelsFor = Flag.Int("tunnels-for").pipe(
+  Flag.filter(
+    (found) => found >= 1 && found <= maxTunnelsFor,
+    (found) => `--tunnels-for: found ${found}; give a whole number of seconds from 1 to ${maxTunnelsFor}`
+  ),
+  Flag.optional,
+  Flag.map(Option.getOrUndefined),
+  Flag.withDescription("Seconds for which to watch the tunnels of members that dial out; otherwise not at all")
+)
+
 const doctor = Command.make(
   "doctor",
   {
@@ -98,6 +111,7 @@ const doctor = Command.make(
     cluster: optionalText("cluster", "Look at this cluster only"),
     namespace: operatorNamespace("Namespace of the operator, with a kubeconfig"),
     timeoutSecs,
+    tunnelsFor,
     output: Flag.Literals("output", ["text", "json"]).pipe(
       Flag.withAlias("o"),
       byDefault("text", "Lines for a person, or JSON")

@@ -194,7 +194,9 @@ describeHelm("samples of values", (helm) => {
       const { container, pod } = rendered(sample)
       const spec = asMap(test["spec"])
       const [doctor] = asList(spec["containers"]).map(asMap)
-      expect(doctor).toMatchObject({ args: ["doctor"], image: container["image"], env: container["env"] })
+      const watches = rendered(sample).env["OPERATOR_CELL"] === "true"
+      const args = ["doctor", ...(watches ? ["--tunnels-for", "150"] : [])]
+      expect(doctor).toMatchObject({ args, image: container["image"], env: container["env"] })
       for (const field of ["serviceAccountName", "nodeSelector", "tolerations", "imagePullSecrets"])
         expect([field, spec[field]]).toEqual([field, pod[field]])
       const withoutTls = (list: unknown): ReadonlyArray<unknown> =>

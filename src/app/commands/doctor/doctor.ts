@@ -6,7 +6,7 @@
 
 import { Effect } from "effect"
 import { examineCluster } from "../../../domain/commands/doctor/examine-cluster.ts"
-import { failed } from "../../../domain/commands/doctor/finding.ts"
+import { failed, type Finding, ok } from "../../../domain/commands/doctor/finding.ts"
 import { noParts } from "../../../domain/commands/doctor/needed-rights.ts"
 import type { DoctorReport } from "../../../domain/commands/doctor/report.ts"
 import { isOutbound } from "../../../domain/fleet/configuration.ts"
@@ -34,6 +34,8 @@ export interface DoctorOptions {
   readonly namespace: string
   /** How long connecting, and each answer, may take. */
   readonly timeoutSecs: number
+  /** Seconds for which the tunnels of members that dial out are watched; `undefined`: not at all. */
+  readonly tunnelsFor: number | undefined
 }
 
 /** Whether this runs in the operator's pod: the chart sets the variable there and nowhere else. */
@@ -54,6 +56,12 @@ const examinedClusters = (installation: Installation): Effect.Effect<ReadonlyArr
   )
 }
 
+/** Says that there is nothing to watch to a person who asked for it. */
+const unwatched = (dialled: ReadonlyArray<unknown>, tunnelsFor: number | undefined): ReadonlyArray<Finding> =>
+  tunnelsFor === undefined || dialled.length > 0
+    ? []
+    : [ok("configuration", "There is no member here that dials out, so no tunnel was watched.")]
+
 /** Examines an installation and each of its clusters. Writes nothing and never fails: problems are findings. */
 export const examine = (options: DoctorOptions): Effect.Effect<DoctorReport> =>
   Effect.gen(function* () {
@@ -67,11 +75,9 @@ export const examine = (options: DoctorOptions): Effect.Effect<DoctorReport> =>
     const isChosen = ({ name }: { readonly name: string }): boolean => name === (options.cluster ?? name)
     const chosen = clusters.filter(isChosen)
     const dialling = fleet?.members.filter((member) => isOutbound(member)) ?? []
-    const outbound = yield* Effect.forEach(dialling.filter(isChosen), (member) =>
-      examineOutbound(installation.own, member, member.name === fleet?.defaultCluster)
-    )
+    const dialled = dialling.filter(isChosen)
     const unknown =
-      chosen.length + outbound.length > 0
+      chosen.length + dialled.length > 0
         ? []
         : [
             failed(
@@ -87,13 +93,16 @@ export const examine = (options: DoctorOptions): Effect.Effect<DoctorReport> =>
         "Correct operator.multiCluster in the chart's values, upgrade the release and restart the operator."
       )
     )
-    const facts = yield* Effect.forEach(chosen, (cluster) => observeCluster(cluster, options.timeoutSecs), {
+    const { timeoutSecs, tunnelsFor } = options
+    const observed = Effect.forEach(chosen, (cluster) => observeCluster(cluster, timeoutSecs), {
       concurrency: "unbounded"
     })
+    const watched = examineOutbound(installation.own, dialled, { defaultCluster: fleet?.defaultCluster, tunnelsFor })
+    const [facts, outbound] = yield* Effect.all([observed, watched], { concurrency: "unbounded" })
     return {
       version,
       seenFrom,
-      findings: [...findings, ...fleetWide, ...unknown, ...unused],
+      findings: [...findings, ...fleetWide, ...unknown, ...unwatched(dialled, tunnelsFor), ...unused],
       clusters: [
         ...facts.map((seen) => ({
           name: seen.name,

@@ -180,6 +180,16 @@ describe("braid doctor, where no cluster can be looked at", () => {
     patience
   )
 
+  it.each(["0", "241", "1.5", "long"])(
+    "does not watch tunnels for a time that is none: %s",
+    async (seconds) => {
+      const { code, errors } = await runBraid(["doctor", "--kubeconfig", unreachable(), `--tunnels-for=${seconds}`])
+      expect(errors).toContain("--tunnels-for")
+      expect(code).not.toBe(0)
+    },
+    patience
+  )
+
   it(
     "does not know a cluster that is not configured",
     async () => {

@@ -50,9 +50,9 @@ it(
           }
           // On a machine that stalls an operator may be away for a moment; that is told truly, and is not what is asked
           // here.
-          const examined = Effect.promise(() => runBraid(["doctor", "--timeout-secs", "300"], env)).pipe(
-            Effect.repeat({ until: ({ code }) => code === 0, times: 10 })
-          )
+          const examined = Effect.promise(() =>
+            runBraid(["doctor", "--timeout-secs", "300", "--tunnels-for", "2"], env)
+          ).pipe(Effect.repeat({ until: ({ code }) => code === 0, times: 10 }))
           return {
             doctor: yield* examined,
             status: yield* Effect.promise(() => runBraid(["status", "--kubeconfig", primary.cluster.kubeconfigPath]))
@@ -63,6 +63,7 @@ it(
       expect(doctor.output).toMatch(
         /\n {2}ok {4}operator {8}Operator 3\.250\.0\+braid\.\S+ serves as a primary that only manages, protocol 1\.29\.0\.\n/u
       )
+      expect(doctor.output).toMatch(/\n {2}ok {4}reach {11}Its tunnel has held for these 2 s, and began \w+ ago\.\n/u)
       expect(doctor.output).toMatch(/\nAll is well in 3 clusters\.\n$/u)
       expect([doctor.code, doctor.errors]).toEqual([0, ""])
       expect(status.output).toMatch(
