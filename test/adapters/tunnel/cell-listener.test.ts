@@ -117,17 +117,27 @@ describe("a cell", () => {
     expect(cell.tunnels).toHaveLength(2)
   })
 
-  it("has so many places for strangers, lets some others wait for one, and refuses the rest before TLS", async () => {
+  const silentStrangers = async (): Promise<ReadonlyArray<Socket>> => {
     const [host = "", port] = cell.address.split(":")
     const silent = Array.from({ length: 3 }, () => connectTcp(Number(port), host).on("error", () => undefined))
     await Promise.all(silent.map((socket) => once(socket, "connect")))
+    return silent
+  }
+
+  it("has so many places for strangers, lets some others wait for one, and refuses the rest before TLS", async () => {
+    await cell.close()
+    cell = await startCell({ atOnce: 3, waiting: 1, perSecond: 1_000 })
+    const silent = await silentStrangers()
     const identity = await outpostIdentity(cell.authority)
-    const ends = Promise.all(silent.map(closed))
     const waiting = cell.dial({ identity })
     expect(await refused(identity)).toMatchObject({ reason: "Unreachable" })
-    // A place is taken back after a while.
-    await Promise.all([waiting, ends])
-    await cell.dial({ identity })
+    for (const socket of silent) socket.destroy()
+    await waiting
+  })
+
+  it("takes the places of silent strangers back after a while", async () => {
+    const ends = (await silentStrangers()).map(closed)
+    await Promise.all([cell.dial(), ...ends])
   })
 
   it("has no bound for members that have proved themselves, from one address too", async () => {
