@@ -31,6 +31,7 @@ const fixedNames: ReadonlySet<string> = new Set([
   "mirrord-operator-users",
   "mirrord-operator-envoy",
   "mirrord-cluster-a-refreshed",
+  "mirrord-outbound-identity",
   "mirrord-operator"
 ])
 

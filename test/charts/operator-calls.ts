@@ -89,8 +89,8 @@ import { ofQueues, ofSharedQueues, ofQueueSync, ofSplitCleanup } from "./queue-c
  * and one that asks nodes for room, as far as that is more; an operator whose agents are ephemeral containers; an
  * operator that makes branches of databases, as far as that is more; a primary that has them made in its default
  * cluster, as far as that is more, in its own cluster and in that one; an operator that splits queues, the same where
- * its replicas share them, and a primary that copies their configurations to its members, likewise; the hooks of the
- * chart.
+ * its replicas share them, and a primary that copies their configurations to its members, likewise; a primary that
+ * takes tunnels and a member that dials one, as far as that is more; the hooks of the chart.
  */
 export const callers = [
   "operator-with-workloads",
@@ -109,6 +109,8 @@ export const callers = [
   "operator-with-shared-queues",
   "primary-with-queues",
   "primary-with-queues-at-a-member",
+  "primary-with-tunnels",
+  "operator-that-dials-out",
   "hooks-with-copies",
   "hooks-with-branches",
   "hooks-with-queues"
@@ -123,6 +125,10 @@ const copiedKey = (kind: (typeof copiedKinds)[number]): string => otherKeys[kind
 /** Only what was left of copies is looked for in the whole cluster. */
 const isAboutCopies = ({ namespace, resource, verb }: ApiCall): boolean =>
   verb === "list" && namespace === undefined && ["pods", "deployments", "statefulsets", "rollouts"].includes(resource)
+
+/** Authority, keys and certificates of tunnels are in Secrets, which other operators make and follow alone. */
+const isAboutTunnels = ({ name, resource, verb }: ApiCall): boolean =>
+  resource === "secrets" && (verb === "get" || verb === "patch") && name !== "mirrord-operator-user-authority"
 
 /** A member that is known by a token. */
 const memberA: MemberConfiguration = {
@@ -585,6 +591,8 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     "operator-with-shared-queues": await ofSharedQueues(),
     "primary-with-queues": queueSync.own,
     "primary-with-queues-at-a-member": queueSync.atMember,
+    "primary-with-tunnels": [],
+    "operator-that-dials-out": [],
     "hooks-with-copies": [],
     "hooks-with-branches": [],
     "hooks-with-queues": await ofSplitCleanup()
@@ -606,6 +614,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
       : "primary-management-only"
     const own = plan.sharding ? "primary-with-sharding" : ofPrimary
     const finds = story.lines.some((line) => line.startsWith("found "))
+    const hasTunnels = story.lines.some((line) => line.startsWith("outbound "))
     const hasCopies = story.lines.some((line) => line.startsWith("copy "))
     for (const event of runStory(story, { events: true, ...(faults === undefined ? {} : { faults }) }).events) {
       if (event._tag !== "Called") continue
@@ -619,6 +628,10 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
       const isOwn = to === operator
       // The rights of a provider are given where a value of the chart chooses it.
       if (finds && isOwn && operator === plan.primary) continue
+      if (hasTunnels && isOwn && isAboutTunnels(call)) {
+        found[operator === plan.primary ? "primary-with-tunnels" : "operator-that-dials-out"].push(call)
+        continue
+      }
       if (isOwn && isAboutCopies(call)) found["operator-with-copies"].push(call)
       else if (hasCopies && operator !== plan.primary) besideCopies.push(call)
       else if (operator !== plan.primary) found["operator-with-workloads"].push(call)

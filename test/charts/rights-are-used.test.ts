@@ -28,6 +28,13 @@ const exceptional: Readonly<Record<string, ReadonlyArray<string>>> = {
   "primary, of a fleet with branches of databases": Object.keys(exceptions),
   "primary, of a fleet that splits queues": Object.keys(exceptions),
   "primary without agents, which would speak TLS": Object.keys(exceptions),
+  "primary that takes tunnels": [
+    ...Object.keys(exceptions),
+    // `helm test` alone.
+    "mirrord-operator: get mirrordclusters of operator.metalbear.co"
+  ],
+  // A header of the primary's requests, and no call.
+  "member that dials out": ["mirrord-operator: impersonate serviceaccounts named mirrord-operator-envoy in mirrord"],
   "primary with workloads": [
     "mirrord-operator-envoy: get mirrordoperators of operator.metalbear.co",
     "mirrord-operator-envoy: get targets of operator.metalbear.co",
@@ -117,6 +124,18 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
     { operator: { replicas: 3, multiCluster: { enabled: true, defaultCluster: "a", clusters, sharding: true } } },
     account("mirrord-operator"),
     ["primary-management-only", "primary-with-sharding"]
+  ],
+  [
+    "primary that takes tunnels",
+    { operator: { ...primary.operator, cell: { enabled: true } } },
+    account("mirrord-operator"),
+    ["primary-management-only", "primary-with-tunnels"]
+  ],
+  [
+    "member that dials out",
+    { operator: { multiClusterMember: true, outbound: { enabled: true, cell: "cell.example.com:8443" } } },
+    account("mirrord-operator"),
+    ["operator-with-workloads", "operator-with-copies", "operator-that-dials-out"]
   ],
   [
     "primary with workloads",

@@ -64,11 +64,10 @@ const tablesOf = (
   const configurations = splitsQueues ? ["primary-with-queues-at-a-member"] : []
   const ephemeral = running.description.hasWorkload && hasEphemeralAgents ? ["operator-with-ephemeral-agents"] : []
   const agentTls = running.description.hasWorkload && hasAgentTls ? ["operator-with-agent-tls"] : []
-  const hasTunnels = running.description.dialsOut || (running.description.isPrimary && takesTunnels(clusters))
-  // A member that dials out makes the primary's requests itself.
+  const { dialsOut, isPrimary } = running.description
   const tunnels = [
-    ...(hasTunnels ? ["operator-with-tunnels"] : []),
-    ...(running.description.dialsOut ? ["primary-at-a-member", ...orders, ...configurations] : [])
+    ...(isPrimary && takesTunnels(clusters) ? ["primary-with-tunnels"] : []),
+    ...(dialsOut ? ["operator-that-dials-out", "primary-at-a-member", ...orders, ...configurations] : [])
   ]
   // Everybody may review what he may do; who may not read the operator's object asks its discovery instead.
   const doctor = runsDoctor ? ["doctor"] : []

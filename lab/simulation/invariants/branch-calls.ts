@@ -71,7 +71,7 @@ const isCopying = ({ call, isOfOrdering }: BranchCall): boolean => call.verb ===
 
 export const copiesComeFromOrigins = aboutCalls(
   "S-B5",
-  "A copy is made of an origin that there was, with its spec; no operator changes the spec of an origin.",
+  "Every copy is created from an existing origin, with that origin's spec; no operator changes the spec of an origin.",
   (made) => {
     const { body, operator, subresource, to, verb } = made.call
     if (verb === "patch" && to === operator && subresource !== "status")
