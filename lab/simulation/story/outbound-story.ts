@@ -8,8 +8,8 @@ import { type RandomStoryOptions, randomStory, type Setup, strand, Teller } from
 import type { Story } from "./story.ts"
 import { verbs } from "./verbs.ts"
 
-const leastActs = 3
-const mostActs = 12
+const minActs = 3
+const maxActs = 12
 /** How long the certificates of members last. */
 const lifetime = "30m"
 
@@ -60,7 +60,7 @@ export const outboundStory = (seed: string, size: RandomStoryOptions): Story => 
     lines: []
   }
   const sessions = told.flatMap((line) => /^session (\S+)/u.exec(line)?.[1] ?? [])
-  const woven = Array.from({ length: random.int(leastActs, mostActs) }, (_, i) => {
+  const woven = Array.from({ length: random.int(minActs, maxActs) }, (_, i) => {
     const teller = new Teller(about, sessions.length, new Map(), { prefix: "o", sessions })
     teller.tellOf(acts, random.split(`act ${i}`))
     return { at: random.int(0, told.length), lines: teller.lines }

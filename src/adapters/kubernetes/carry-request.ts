@@ -6,13 +6,13 @@
  */
 
 import { type ClientRequest, type IncomingMessage, request as sendRequest, type ServerResponse } from "node:http"
-import { type Duplex, pipeline } from "node:stream"
+import type { Duplex } from "node:stream"
 import { Effect } from "effect"
-import { pairsOf, passedBack, passedOn, type RawHeaders } from "../../domain/outbound/passed-headers.ts"
+import { pairsOf, passedOn, type RawHeaders } from "../../domain/outbound/passed-headers.ts"
 import type { PeopleOutcome } from "../../domain/outbound/people-audit.ts"
 import { memberHeader, type Person, personHeader, requestIdHeader, writePerson } from "../../domain/outbound/person.ts"
 import type { ProxiedRequest } from "../../domain/outbound/proxied-request.ts"
-import { joinStreams } from "../stream/join-streams.ts"
+import { passAnswer, passRefusal, passUpgrade, type Upgraded } from "./pass-answer.ts"
 
 /** A request of a person, as it goes on a lane. */
 export interface CarriedRequest extends Pick<ProxiedRequest, "cluster" | "target"> {
@@ -59,14 +59,7 @@ export const carryRequest = (
       if (response.headersSent || response.destroyed) response.destroy()
       else resume(Effect.fail(message))
     })
-    sent.once("response", (answer) => {
-      response.sendDate = false
-      response.writeHead(answer.statusCode ?? 502, answer.statusMessage, passedBack(answer.rawHeaders))
-      // A watch may begin long before its first event.
-      response.flushHeaders()
-      answer.on("data", count).once("end", () => response.addTrailers(pairsOf(answer.rawTrailers)))
-      pipeline(answer, response, ignored)
-    })
+    sent.once("response", (answer) => passAnswer(answer, response, count))
     response.on("error", ignored).once("close", () => {
       sent.destroy()
       over(response.writableFinished ? undefined : "the request was broken off")
@@ -82,11 +75,8 @@ export const carryRequest = (
     })
   })
 
-/** The member's answer to an upgrade: the connection, if it is upgraded, and the bytes behind the answer. */
-export interface UpgradeAnswer {
-  readonly answer: IncomingMessage
-  readonly upgraded: { readonly socket: Duplex; readonly first: Buffer } | undefined
-}
+/** The member's answer to an upgrade; `socket` is `undefined` if it does not grant it. */
+export type UpgradeAnswer = Upgraded | { readonly answer: IncomingMessage; readonly socket: undefined }
 
 /** Asks the member for an upgrade. The lane ends if the caller is interrupted before the answer. */
 export const askUpgrade = (carried: CarriedRequest, request: IncomingMessage): Effect.Effect<UpgradeAnswer, string> =>
@@ -95,43 +85,25 @@ export const askUpgrade = (carried: CarriedRequest, request: IncomingMessage): E
     sent.on("error", ({ message }) => resume(Effect.fail(message)))
     sent.once("upgrade", (answer, socket, first) => {
       socket.on("error", ignored)
-      resume(Effect.succeed({ answer, upgraded: { socket, first } }))
+      resume(Effect.succeed({ answer, socket, first }))
     })
-    sent.once("response", (answer) => resume(Effect.succeed({ answer: answer.pause(), upgraded: undefined })))
+    sent.once("response", (answer) => resume(Effect.succeed({ answer: answer.pause(), socket: undefined })))
     sent.end()
     return Effect.sync(() => carried.lane.destroy())
   })
-
-const writeHead = (client: Duplex, { statusCode, statusMessage }: IncomingMessage, headers: RawHeaders): void => {
-  const lines = pairsOf(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  client.write(`HTTP/1.1 ${statusCode} ${statusMessage ?? ""}\r\n${lines.join("")}\r\n`, "latin1")
-}
 
 /**
  * Gives a person's connection the member's answer, whatever it is, and carries bytes both ways until both sides have
  * ended. `early`: bytes that came from the person before the answer.
  */
-export const joinUpgrade = (
-  { answer, upgraded }: UpgradeAnswer,
-  client: Duplex,
-  early: Buffer
-): Effect.Effect<PeopleOutcome> =>
+export const joinUpgrade = (answered: UpgradeAnswer, client: Duplex, early: Buffer): Effect.Effect<PeopleOutcome> =>
   Effect.callback<PeopleOutcome>((resume) => {
     let bytes = 0
     const count = (chunk: Buffer): void => void (bytes += chunk.length)
     // Each side may finish first.
     client.allowHalfOpen = true
-    client.on("error", ignored).once("close", () => resume(Effect.succeed({ code: answer.statusCode, bytes })))
-    if (upgraded === undefined) {
-      writeHead(client, answer, [...passedBack(answer.rawHeaders), "connection", "close"])
-      pipeline(answer.on("data", count), client.resume(), ignored)
-      return Effect.sync(() => client.destroy())
-    }
-    const { first, socket } = upgraded
-    writeHead(client, answer, answer.rawHeaders)
-    if (first.length > 0) client.write(first)
-    if (early.length > 0) socket.write(early)
-    for (const chunk of [first, early]) count(chunk)
-    joinStreams(client.on("data", count), socket.on("data", count))
+    client.on("error", ignored).once("close", () => resume(Effect.succeed({ code: answered.answer.statusCode, bytes })))
+    if (answered.socket === undefined) passRefusal(answered.answer, client.resume(), count)
+    else passUpgrade(answered, client, early, count)
     return Effect.sync(() => client.destroy())
   })

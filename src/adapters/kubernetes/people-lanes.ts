@@ -21,7 +21,7 @@ import { verbOf } from "../../domain/outbound/proxied-request.ts"
 export type NotePeople = (request: PeopleRequest) => (outcome: PeopleOutcome) => void
 
 /** One request to the member's API server. */
-export interface Errand {
+export interface OutgoingRequest {
   /** The headers that name the user, or a clause why it is not made. */
   readonly as: Result.Result<RawHeaders, string>
   /** Called once, at its end. */
@@ -36,10 +36,10 @@ const nameOf = (header: string | undefined): string => {
   }
 }
 
-/** The errand of a person. */
-export const personErrand =
+/** The request that is made for a person. */
+export const outgoingOf =
   (rules: PeopleRules, note: NotePeople) =>
-  ({ headers, headersDistinct, method = "", url = "" }: IncomingMessage): Errand => {
+  ({ headers, headersDistinct, method = "", url = "" }: IncomingMessage): OutgoingRequest => {
     const first = (name: string): string | undefined => headersDistinct[name]?.[0]
     const person = readPerson(first(personHeader))
     const as: Result.Result<Impersonation, string> = Result.flatMap(person, (one) => impersonationOf(one, rules))

@@ -14,16 +14,16 @@ import {
   type ServerResponse
 } from "node:http"
 import { Agent, request as sendRequest } from "node:https"
-import { type Duplex, pipeline } from "node:stream"
+import type { Duplex } from "node:stream"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { Result } from "effect"
 import { cleanText, quoted, textLimits } from "../../domain/clean-text.ts"
 import type { PeopleRules } from "../../domain/outbound/impersonation.ts"
-import { pairsOf, passedBack, passedOn, type RawHeaders } from "../../domain/outbound/passed-headers.ts"
+import { pairsOf, passedOn, type RawHeaders } from "../../domain/outbound/passed-headers.ts"
 import type { LaneKind } from "../../ports/tunnel.ts"
-import { joinStreams } from "../stream/join-streams.ts"
 import { proxyAgent } from "../stream/proxy-agent.ts"
-import { type Errand, type NotePeople, personErrand } from "./people-lanes.ts"
+import { passAnswer, passRefusal, passUpgrade } from "./pass-answer.ts"
+import { type NotePeople, type OutgoingRequest, outgoingOf } from "./people-lanes.ts"
 import { proxyOf } from "./proxies.ts"
 import { readCredentials } from "./request-credentials.ts"
 
@@ -85,19 +85,13 @@ const answerOnLane = (lane: Duplex, answer: OwnAnswer): void => {
   lane.end(`HTTP/1.1 ${answer.code} ${answer.reason}\r\n${head}\r\n\r\n${body}`)
 }
 
-/** The head of an answer, on a lane that the server of HTTP has handed over. */
-const writeHead = (lane: Duplex, { statusCode, statusMessage }: IncomingMessage, headers: RawHeaders): void => {
-  const lines = pairsOf(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  lane.write(`HTTP/1.1 ${statusCode} ${statusMessage ?? ""}\r\n${lines.join("")}\r\n`, "latin1")
-}
-
-/** Says as whom a request is made. */
-type Commission = (request: IncomingMessage) => Errand
-
 const refused = (code: number, reason: string, message: string): OwnAnswer => ({ code, reason, message })
 
 /** The headers of the user as whom a request is made, or the answer to one that is not passed on. */
-const admitted = ({ method, url = "" }: IncomingMessage, { as }: Errand): Result.Result<RawHeaders, OwnAnswer> => {
+const admitted = (
+  { method, url = "" }: IncomingMessage,
+  { as }: OutgoingRequest
+): Result.Result<RawHeaders, OwnAnswer> => {
   if (!url.startsWith("/") || method === "CONNECT") {
     const message = `${method} ${quoted(url)} is no path of this cluster's API server, which alone is served`
     return Result.fail(refused(400, "BadRequest", message))
@@ -113,9 +107,9 @@ class Ending {
   #code: number | undefined
   #why: string | undefined
   #isRefused = false
-  readonly #over: Errand["over"]
+  readonly #over: OutgoingRequest["over"]
 
-  constructor(over: Errand["over"]) {
+  constructor(over: OutgoingRequest["over"]) {
     this.#over = over
   }
 
@@ -210,13 +204,13 @@ class Upstream {
 interface Passing {
   readonly upstream: Upstream
   readonly request: IncomingMessage
-  readonly errand: Errand
+  readonly outgoing: OutgoingRequest
 }
 
-const forward = async ({ errand, request, upstream }: Passing, response: ServerResponse): Promise<void> => {
-  const ending = new Ending(errand.over)
+const forward = async ({ outgoing, request, upstream }: Passing, response: ServerResponse): Promise<void> => {
+  const ending = new Ending(outgoing.over)
   response.once("close", ending.tell)
-  const as = admitted(request, errand)
+  const as = admitted(request, outgoing)
   const fail = (answer: OwnAnswer, isRefused = false): void => {
     ending.answeredHere(answer, isRefused)
     answerItself(response, answer)
@@ -229,12 +223,7 @@ const forward = async ({ errand, request, upstream }: Passing, response: ServerR
     sent.on("error", (cause) => fail(upstream.unreached(cause)))
     sent.once("response", (answer) => {
       ending.answered(answer)
-      response.sendDate = false
-      response.writeHead(answer.statusCode ?? 502, answer.statusMessage, passedBack(answer.rawHeaders))
-      // A watch may begin long before its first event.
-      response.flushHeaders()
-      answer.on("data", ending.count).once("end", () => response.addTrailers(pairsOf(answer.rawTrailers)))
-      pipeline(answer, response, ignored)
+      passAnswer(answer, response, ending.count)
     })
     response.once("close", () => sent.destroy())
     request.on("data", ending.count).once("end", () => sent.addTrailers(pairsOf(request.rawTrailers)))
@@ -247,10 +236,10 @@ const forward = async ({ errand, request, upstream }: Passing, response: ServerR
 }
 
 /** `head`: the first bytes behind the request. */
-const upgrade = async ({ errand, request, upstream }: Passing, lane: Duplex, head: Buffer): Promise<void> => {
-  const ending = new Ending(errand.over)
+const upgrade = async ({ outgoing, request, upstream }: Passing, lane: Duplex, head: Buffer): Promise<void> => {
+  const ending = new Ending(outgoing.over)
   lane.on("error", ignored).once("close", ending.tell)
-  const as = admitted(request, errand)
+  const as = admitted(request, outgoing)
   const end = (answer: OwnAnswer, isRefused = false): void => {
     ending.answeredHere(answer, isRefused)
     answerOnLane(lane, answer)
@@ -265,18 +254,12 @@ const upgrade = async ({ errand, request, upstream }: Passing, lane: Duplex, hea
     sent.once("upgrade", (answer, socket, first) => {
       ending.answered(answer)
       lane.off("close", giveUp)
-      socket.on("error", ignored)
-      writeHead(lane, answer, answer.rawHeaders)
-      if (first.length > 0) lane.write(first)
-      if (head.length > 0) socket.write(head)
-      for (const early of [first, head]) ending.count(early)
-      joinStreams(lane.on("data", ending.count), socket.on("data", ending.count))
+      passUpgrade({ answer, socket, first }, lane, head, ending.count)
     })
     sent.once("response", (answer) => {
       ending.answered(answer)
       sent.off("error", fail)
-      writeHead(lane, answer, [...passedBack(answer.rawHeaders), "connection", "close"])
-      pipeline(answer.on("data", ending.count), lane, ignored)
+      passRefusal(answer, lane, ending.count)
     })
     sent.end()
     if (lane.destroyed) giveUp()
@@ -286,11 +269,11 @@ const upgrade = async ({ errand, request, upstream }: Passing, lane: Duplex, hea
   return undefined
 }
 
-/** A server of HTTP for lanes of one kind. */
-const laneServer = (upstream: Upstream, commission: Commission) => {
+/** A server of HTTP for lanes of one kind. `outgoing`: says as whom a request is made. */
+const laneServer = (upstream: Upstream, outgoing: (request: IncomingMessage) => OutgoingRequest) => {
   // It never listens, so that it has none of Node's bounds of time: the primary is no stranger.
   const server = createServer({ maxHeaderSize: maxHead, keepAliveTimeout: 0 })
-  const passing = (request: IncomingMessage): Passing => ({ upstream, request, errand: commission(request) })
+  const passing = (request: IncomingMessage): Passing => ({ upstream, request, outgoing: outgoing(request) })
   server.on("request", (request, response) => void forward(passing(request), response))
   server.on("upgrade", (request, lane, head) => void upgrade(passing(request), lane, head))
   server.on("connect", (request, lane) => void upgrade(passing(request), lane, Buffer.alloc(0)))
@@ -303,10 +286,10 @@ export const makeLaneServer = (
   { envoy, note, people, userAgent }: LaneServerOptions
 ): LaneServer => {
   const upstream = new Upstream(config, userAgent)
-  const ours: Errand = { as: Result.succeed(["impersonate-user", envoy]), over: ignored }
+  const ours: OutgoingRequest = { as: Result.succeed(["impersonate-user", envoy]), over: ignored }
   const servers = {
     api: laneServer(upstream, () => ours),
-    people: laneServer(upstream, personErrand(people, note))
+    people: laneServer(upstream, outgoingOf(people, note))
   }
   const lanes = new Set<Duplex>()
   return {

@@ -18,7 +18,7 @@ import type { OpenPersonalLane } from "../../ports/outbound-connector.ts"
 import { mayDo } from "../api/access-review.ts"
 import { type ApiError, badRequest, forbidden, serviceUnavailable } from "../api/status.ts"
 
-export interface PersonReception {
+export interface AdmitPersonOptions {
   /** The API of the operator's own cluster. */
   readonly api: KubeApi
   /** The cluster of this name, or that there is none. */
@@ -30,7 +30,7 @@ const resource = `${mirrordClusters.plural}/${proxySubresource}`
 
 /** An API server authorises an upgrade as `get`, with which a reader could run programs in pods. */
 const unlessUnasked = (
-  { api }: PersonReception,
+  { api }: AdmitPersonOptions,
   { cluster, isUnasked, verb }: ProxiedRequest,
   caller: Caller
 ): Effect.Effect<void, ApiError> => {
@@ -51,17 +51,17 @@ const unlessUnasked = (
 
 /** Opens a lane for the request. */
 export const admitPerson = Effect.fnUntraced(function* (
-  reception: PersonReception,
+  options: AdmitPersonOptions,
   request: ProxiedRequest,
   caller: Caller
 ): Effect.fn.Return<Duplex, ApiError> {
   const { cluster, isUpgrade } = request
-  const { spec } = yield* reception.clusterNamed(cluster)
+  const { spec } = yield* options.clusterNamed(cluster)
   if (spec?.authType !== authWords.Outbound)
     return yield* badRequest(
       `Cluster ${quoted(cluster)} does not dial out, and requests of people pass through tunnels alone; use a ` +
         "kubeconfig of the cluster itself."
     )
-  yield* unlessUnasked(reception, request, caller)
-  return yield* Effect.mapError(reception.openLane({ cluster, user: caller.user, isUpgrade }), serviceUnavailable)
+  yield* unlessUnasked(options, request, caller)
+  return yield* Effect.mapError(options.openLane({ cluster, user: caller.user, isUpgrade }), serviceUnavailable)
 })

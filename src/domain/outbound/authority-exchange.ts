@@ -6,7 +6,7 @@
  * Not here: making authorities and keeping them (app/outbound/authority.ts). Times are epoch ms.
  */
 
-import { longestLife } from "./certificate-plan.ts"
+import { maxLife } from "./certificate-plan.ts"
 
 /** The annotation of the authority's Secret that asks for an exchange, whatever its value. */
 export const exchangeAnnotation = "operator.metalbear.co/exchange-authority"
@@ -39,8 +39,8 @@ export const exchangeStep = (
   isKnown: boolean,
   now: number
 ): ExchangeStep => {
-  if (formerSince !== undefined) return now >= formerSince + longestLife ? "Retire" : "Keep"
+  if (formerSince !== undefined) return now >= formerSince + maxLife ? "Retire" : "Keep"
   // A member that was away for so long has no certificate any more, and gets all authorities with its next one.
-  if (nextSince !== undefined) return isKnown || now >= nextSince + longestLife ? "Promote" : "Keep"
+  if (nextSince !== undefined) return isKnown || now >= nextSince + maxLife ? "Promote" : "Keep"
   return isAsked || now >= until - notice ? "Prepare" : "Keep"
 }

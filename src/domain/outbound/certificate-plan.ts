@@ -15,7 +15,7 @@ const skew = hour
 /** Hours for which a certificate of a tunnel is valid at most. */
 export const maxCertificateHours = 72
 /** The same, ms: so long after an authority signed for the last time all that it has signed has ended. */
-export const longestLife = maxCertificateHours * hour
+export const maxLife = maxCertificateHours * hour
 /** How long an authority is valid, ms: ten years. */
 const authorityTime = 10 * 365 * 24 * hour
 /** Part of the time after it was made after which a certificate is renewed at the latest. */

@@ -19,7 +19,7 @@ export const tunnelProtocol = 1
 export const maxControlLine = 1_048_576
 
 /** UTF-16 code units at most; a PKCS #10 request for a P-256 key has some 400. */
-const longest = { request: 8_192, certificate: 65_536, authorities: 262_144 }
+const maxText = { request: 8_192, certificate: 65_536, authorities: 262_144 }
 const maxCapabilities = 256
 
 /** A text for people, which is cut and cleaned on both sides. */
@@ -62,7 +62,7 @@ const outpostMessages = Schema.TaggedUnion({
   },
   Beat: { number },
   /** Asks for another certificate. `request`: PKCS #10, PEM. */
-  Renew: { id, request: pem(longest.request) },
+  Renew: { id, request: pem(maxText.request) },
   /** The answer to a command that was carried out, now or before. */
   Holds: held,
   /** The answer to a command that is refused, because of the last one that was accepted. */
@@ -76,9 +76,9 @@ const cellMessages = Schema.TaggedUnion({
   /** The answer to the beat with this number. */
   Answer: { number },
   /** The answer to a renewal. */
-  Certificate: { id, certificate: pem(longest.certificate) },
+  Certificate: { id, certificate: pem(maxText.certificate) },
   /** A command: trust these authorities for the cell from now on, PEM, and no others. */
-  Authorities: { ...sequence, authorities: pem(longest.authorities) },
+  Authorities: { ...sequence, authorities: pem(maxText.authorities) },
   /** The tunnel is refused, and ends; with an id that renewal alone is refused. */
   Refused: { why: text(textLimits.message), id: Schema.optional(id) }
 })

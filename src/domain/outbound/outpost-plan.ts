@@ -29,8 +29,8 @@ const second = 1_000
 const beatEvery = 10 * second
 /** How late the answer to a beat may be. After that another tunnel is dialled beside the suspect one. */
 const answerWithin = 5 * second
-/** Pauses before a dial: the first one is up to `first`, each further one twice as long, up to `longest`. */
-const pauses = { first: 5 * second, longest: 30 * second }
+/** Pauses before a dial: the first one is up to `first`, each further one twice as long, up to `max`. */
+const pauses = { first: 5 * second, max: 30 * second }
 /** Pauses begin with the first one again, if a tunnel was live for so long and answers. */
 const calmAfter = 60 * second
 /** How long after a question for a certificate that is not answered the next one comes. */
@@ -88,7 +88,7 @@ export interface OutpostMemory {
 const pauseAfter = (failures: number, share: number): number =>
   failures === 0
     ? pauses.first * share
-    : Math.min(pauses.longest, pauses.first * 2 ** Math.min(failures, 10)) * (1 + share) * 0.5
+    : Math.min(pauses.max, pauses.first * 2 ** Math.min(failures, 10)) * (1 + share) * 0.5
 
 /** The pause of a process that has just started, and of a new identity: many members may begin at once. */
 const firstRetry = ({ elapsed, share }: OutpostMoment): OutpostMemory["retry"] => ({
@@ -358,7 +358,7 @@ const dial = (
   if (identity === undefined || goodTunnel(before, elapsed) !== undefined || before.tunnels.some(isPending))
     return { memory: before, actions: [], at: Infinity }
   // A look now and then, since this clock may be set back.
-  if (now >= identity.life.until) return { memory: before, actions: [], at: elapsed + pauses.longest }
+  if (now >= identity.life.until) return { memory: before, actions: [], at: elapsed + pauses.max }
   const { notBefore } = before.retry
   if (notBefore > elapsed) return { memory: before, actions: [], at: notBefore }
   const id = before.lastId + 1

@@ -31,7 +31,7 @@ export interface AskedPlace {
 export const whyFull = ({ cluster, isUpgrade, lanes, requests, upgrades, user }: AskedPlace): string | undefined => {
   const title = `cluster ${quoted(cluster)}`
   if (lanes >= lanesForPeople)
-    return `The tunnel of ${title} carries ${lanes} requests and sessions; people's wait for fewer.`
+    return `The tunnel of ${title} has ${lanes} requests and sessions, and no place for people; try again later.`
   if (requests >= requestsPerMember)
     return `${requests} requests of people go to ${title}, which is the most; end a watch, or try again later.`
   if (isUpgrade && upgrades >= upgradesPerUser)

@@ -17,7 +17,7 @@ export const lostAfter = 90 * second
  */
 const drainedLostAfter = 30 * second
 /** How long a tunnel may be in a state, ms; Infinity: as long as its certificate lasts. */
-const longest = { Dialling: 10 * second, Greeting: 10 * second, Live: Infinity, Draining: 300 * second }
+const maxTime = { Dialling: 10 * second, Greeting: 10 * second, Live: Infinity, Draining: 300 * second }
 /** The end of a sentence that says what such a tunnel has not done. */
 const missed = {
   Dialling: "did not stand",
@@ -32,7 +32,7 @@ const missed = {
  * - `Live`: it is used.
  * - `Draining`: another tunnel has replaced it, and what began on it may end on it.
  */
-export type TunnelState = keyof typeof longest
+export type TunnelState = keyof typeof maxTime
 
 /** A side's clocks. */
 export interface TunnelMoment {
@@ -78,12 +78,12 @@ export interface BoundedTunnel {
   readonly until: number
 }
 
-const longestSilence = ({ state }: BoundedTunnel): number => (state === "Draining" ? drainedLostAfter : lostAfter)
+const maxSilence = ({ state }: BoundedTunnel): number => (state === "Draining" ? drainedLostAfter : lostAfter)
 
 /** When a bound of the tunnel is reached, by the steady clock, ms, if both clocks go on as they do. */
 export const boundAt = (tunnel: BoundedTunnel, { elapsed, now }: TunnelMoment): number => {
   const { silence, since, state, until } = tunnel
-  return Math.min(since + longest[state], silence.heard + longestSilence(tunnel), elapsed + until - now)
+  return Math.min(since + maxTime[state], silence.heard + maxSilence(tunnel), elapsed + until - now)
 }
 
 /** The bound that the tunnel has reached, a clause; `undefined` if there is none. */
@@ -92,7 +92,7 @@ export const reachedBound = (tunnel: BoundedTunnel, moment: TunnelMoment): strin
   const { elapsed, now } = moment
   if (boundAt(tunnel, moment) > elapsed) return undefined
   if (until <= now) return `the certificate that it was opened with ended at ${momentText(until)}`
-  const silent = longestSilence(tunnel)
+  const silent = maxSilence(tunnel)
   if (elapsed >= silence.heard + silent) return `nothing was heard of the other side for ${spanText(silent)}`
   return `it ${missed[state]} after ${spanText(elapsed - since)}`
 }

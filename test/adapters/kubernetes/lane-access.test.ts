@@ -16,7 +16,7 @@ import type { ClusterAccess } from "../../../src/ports/cluster-connector.ts"
 import type { KubeError, WatchEvent } from "../../../src/ports/kube-api.ts"
 import type { LinkRefused, LinkRequest } from "../../../src/ports/member-link.ts"
 import type { CellTunnel } from "../../../src/ports/tunnel.ts"
-import { type Backend, startBackend } from "../../lab/cluster/aggregated-backend.ts"
+import { apiServiceAt, type Backend, startBackend } from "../../lab/cluster/aggregated-backend.ts"
 import { eventually } from "../../lab/cluster/api-client.ts"
 import { type RunningCluster, runCluster } from "../../lab/cluster/running-cluster.ts"
 import { laneOptions } from "../../support/lane-options.ts"
@@ -38,23 +38,6 @@ kind: ClusterRoleBinding
 metadata: { name: envoy }
 roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: envoy }
 subjects: [{ kind: ServiceAccount, name: mirrord-operator-envoy, namespace: mirrord }]
-`
-const operator = (port: number): string => `
-apiVersion: v1
-kind: Service
-metadata: { name: api, namespace: default }
-spec: { type: ExternalName, externalName: localhost, ports: [{ port: ${port} }] }
----
-apiVersion: apiregistration.k8s.io/v1
-kind: APIService
-metadata: { name: v1.operator.metalbear.co }
-spec:
-  group: operator.metalbear.co
-  version: v1
-  groupPriorityMinimum: 1000
-  versionPriority: 15
-  insecureSkipTLSVerify: true
-  service: { name: api, namespace: default, port: ${port} }
 `
 
 const run = Effect.runPromise
@@ -79,7 +62,7 @@ beforeAll(async () => {
   const { body } = await admin.get("/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication")
   const frontProxyCaPem = asString(at(body, "data", "requestheader-client-ca-file")) ?? ""
   backend = await startBackend({ group: "operator.metalbear.co", version: "v1", frontProxyCaPem, host: "127.0.0.1" })
-  cluster.apply(rights + "---" + operator(backend.port))
+  cluster.apply(rights + "---" + apiServiceAt("operator.metalbear.co", backend.port))
   await eventually(
     () => admin.get("/apis/operator.metalbear.co/v1/gadgets"),
     ({ code }) => code === 404

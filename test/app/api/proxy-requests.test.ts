@@ -15,7 +15,7 @@ import { asString, at } from "../../../src/domain/json.ts"
 import type { PeopleRules } from "../../../src/domain/outbound/impersonation.ts"
 import { peopleFields } from "../../../src/domain/outbound/people-audit.ts"
 import type { CellTunnel } from "../../../src/ports/tunnel.ts"
-import { type Backend, startBackend } from "../../lab/cluster/aggregated-backend.ts"
+import { apiServiceAt, type Backend, startBackend } from "../../lab/cluster/aggregated-backend.ts"
 import { type RunningCluster, runCluster } from "../../lab/cluster/running-cluster.ts"
 import { laneOptions } from "../../support/lane-options.ts"
 import { startCell, type TestCell } from "../../support/tunnels.ts"
@@ -35,23 +35,6 @@ kind: ClusterRoleBinding
 metadata: { name: people }
 roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: people }
 subjects: [{ kind: Group, name: "primary:dev" }]
-`
-const tools = (port: number): string => `
-apiVersion: v1
-kind: Service
-metadata: { name: api, namespace: default }
-spec: { type: ExternalName, externalName: localhost, ports: [{ port: ${port} }] }
----
-apiVersion: apiregistration.k8s.io/v1
-kind: APIService
-metadata: { name: v1.tools.example.com }
-spec:
-  group: tools.example.com
-  version: v1
-  groupPriorityMinimum: 1000
-  versionPriority: 15
-  insecureSkipTLSVerify: true
-  service: { name: api, namespace: default, port: ${port} }
 `
 const member = `${root}/mirrordclusters/cluster-b/proxy`
 const rules: PeopleRules = { groups: ["dev", "guests"], extraKeys: ["example.com/team"], prefix: "primary:" }
@@ -87,7 +70,7 @@ beforeAll(async () => {
   )
   const frontProxyCaPem = asString(at(body, "data", "requestheader-client-ca-file")) ?? ""
   backend = await startBackend({ group: "tools.example.com", version: "v1", frontProxyCaPem, host: "127.0.0.1" })
-  running.cluster.apply(rights + "---" + tools(backend.port))
+  running.cluster.apply(rights + "---" + apiServiceAt("tools.example.com", backend.port))
   const config = new KubeConfig()
   config.loadFromFile(running.cluster.kubeconfigPath)
   const lanes = makeLaneServer(

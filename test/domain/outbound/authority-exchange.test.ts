@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { type ExchangeStep, exchangeStep } from "../../../src/domain/outbound/authority-exchange.ts"
-import { longestLife } from "../../../src/domain/outbound/certificate-plan.ts"
+import { maxLife } from "../../../src/domain/outbound/certificate-plan.ts"
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -25,7 +25,7 @@ class PlayedFleet {
   readonly steps = new Array<ExchangeStep>()
 
   constructor(count: number) {
-    const member = { trusts: new Set([1]), signedBy: 1, until: longestLife }
+    const member = { trusts: new Set([1]), signedBy: 1, until: maxLife }
     this.members = Array.from({ length: count }, () => member)
   }
 
@@ -53,8 +53,8 @@ class PlayedFleet {
   connect(connected: ReadonlySet<number>): void {
     this.members = this.members.map((member, at) => {
       if (!connected.has(at) || member.until <= this.now) return member
-      const isDue = member.until - this.now <= longestLife / 3
-      const renewed = isDue ? { signedBy: this.signing, until: this.now + longestLife } : {}
+      const isDue = member.until - this.now <= maxLife / 3
+      const renewed = isDue ? { signedBy: this.signing, until: this.now + maxLife } : {}
       return { ...member, ...renewed, trusts: this.bundle }
     })
   }

@@ -19,6 +19,9 @@ describe("a person's request to a member", () => {
   it.each<readonly [Partial<AskedPlace>, string]>([
     [{ requests: 100 }, '100 requests of people go to cluster "b", which is the most'],
     [{ isUpgrade: true, upgrades: 10 }, 'User "ann" has 10 connections to pods of members, which is the most'],
-    [{ lanes: 810 }, 'The tunnel of cluster "b" carries 810 requests and sessions']
+    [
+      { lanes: 810 },
+      'The tunnel of cluster "b" has 810 requests and sessions, and no place for people; try again later.'
+    ]
   ])("is refused with %j", (change, why) => expect(whyFull({ ...asked, ...change })).toContain(why))
 })

@@ -38,6 +38,25 @@ const discoveryOf = (group: string, version: string) => ({
   ]
 })
 
+/** The objects by which an API server finds version `v1` of a group at a port of this machine. */
+export const apiServiceAt = (group: string, port: number): string => `
+apiVersion: v1
+kind: Service
+metadata: { name: api, namespace: default }
+spec: { type: ExternalName, externalName: localhost, ports: [{ port: ${port} }] }
+---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: { name: v1.${group} }
+spec:
+  group: ${group}
+  version: v1
+  groupPriorityMinimum: 1000
+  versionPriority: 15
+  insecureSkipTLSVerify: true
+  service: { name: api, namespace: default, port: ${port} }
+`
+
 export interface BackendOptions {
   readonly group: string
   readonly version: string

@@ -36,8 +36,7 @@ const lookEvery = 500
 /** Pause after a call that failed, in ms. */
 const retryAfter = 1_000
 
-/** Where orders are given. */
-export interface OrderDesk {
+export interface SharedForwardersOptions {
   /** The own cluster, as the leader may change it. */
   readonly api: KubeApi
   readonly namespace: string
@@ -45,7 +44,7 @@ export interface OrderDesk {
   readonly seen: SeenLeases
 }
 
-interface State extends OrderDesk {
+interface State extends SharedForwardersOptions {
   /** The splits that this leader carries on, by the keys of their places. */
   readonly splits: Map<string, { readonly place: SplitPlace; readonly options: ForwardersOptions }>
   /** The names of pumps whose end is not ordered yet. */
@@ -225,13 +224,13 @@ const forwardersOf = (state: State, place: SplitPlace): Forwarders => {
 
 /** Makes the forwarders of splits for one leader. `changed`: the split of a workload has to be looked at. */
 export const makeSharedForwarders = Effect.fnUntraced(function* (
-  desk: OrderDesk,
+  options: SharedForwardersOptions,
   changed: (place: SplitPlace) => void
 ): Effect.fn.Return<MakeForwarders, never, Scope.Scope> {
-  const { orders } = desk
+  const { orders } = options
   const run = yield* FiberMap.makeRuntime<never, string>()
   const state: State = {
-    ...desk,
+    ...options,
     splits: new Map(),
     stopping: new Set(),
     known: new Map(),

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest"
 import { asString, at } from "../../../../src/domain/json.ts"
 import { aggregationSuite } from "../../../kubernetes/aggregation-suite.ts"
 import { turns } from "../../../support/turns.ts"
-import { startBackend } from "../aggregated-backend.ts"
+import { apiServiceAt, startBackend } from "../aggregated-backend.ts"
 import { eventually } from "../api-client.ts"
 import { runCluster } from "../running-cluster.ts"
 
@@ -36,23 +36,7 @@ const openTunnel = async (upgraded: (socket: Duplex) => void) => {
   const { body } = await admin.get("/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication")
   const frontProxyCaPem = asString(at(body, "data", "requestheader-client-ca-file")) ?? ""
   const backend = await startBackend({ group: "tools.example.com", version: "v1", frontProxyCaPem, host: "127.0.0.1" })
-  cluster.apply(`
-apiVersion: v1
-kind: Service
-metadata: { name: api, namespace: default }
-spec: { type: ExternalName, externalName: localhost, ports: [{ port: ${backend.port} }] }
----
-apiVersion: apiregistration.k8s.io/v1
-kind: APIService
-metadata: { name: v1.tools.example.com }
-spec:
-  group: tools.example.com
-  version: v1
-  groupPriorityMinimum: 1000
-  versionPriority: 15
-  insecureSkipTLSVerify: true
-  service: { name: api, namespace: default, port: ${backend.port} }
-`)
+  cluster.apply(apiServiceAt("tools.example.com", backend.port))
   backend.onUpgrade((_req, socket) => {
     socket.removeAllListeners("error")
     socket.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
