@@ -27,7 +27,8 @@ const manifests = ({ cert, key }: Certificate, replicas: number): ReadonlyArray<
       ...container,
       name: "web",
       command: [image.node, "/app/web-app.ts"],
-      readinessProbe: { tcpSocket: { port: 443 }, periodSeconds: 1 },
+      // A readiness probe would go on: at the wrong moment it stops an agent for ever, docs/protocol/agent.md §6.10.
+      startupProbe: { tcpSocket: { port: 443 }, periodSeconds: 1 },
       volumeMounts: [
         { name: "app", mountPath: "/app" },
         { name: "tls", mountPath: "/tls" }
