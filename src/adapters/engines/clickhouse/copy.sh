@@ -126,8 +126,8 @@ cat > "$DATA/users.xml" << END
   </users>
 </yandex>
 END
-# In a pod any port is free; where pods are processes of one machine, it is to be another for each.
-own_port=$((20000 + $$ % 20000))
+# In a pod any port is free. Where pods are processes of one machine, each has another, below those of connections.
+own_port=$((10000 + $$ % 10000))
 configure 127.0.0.1 "$own_port" ""
 clickhouse-server --config-file="$DATA/config.xml" > "$STAGING/server.log" 2>&1 < /dev/null &
 server_id=$!
