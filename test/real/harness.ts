@@ -31,6 +31,11 @@ export const clientUser = "ann"
 const sessionTtlSecs = 5
 /** The chart's default, so that no cluster of a loaded machine ends a session by being slow. */
 const remoteSessionTimeoutSecs = 300
+/**
+ * Seconds after which a connection without a byte counts as no HTTP: filters let it pass to the workload. By the
+ * chart's 2 s the sender of a loaded machine would decide that.
+ */
+const httpDetectionSecs = 60
 
 const needOf = { mirrord: "mirrord", agent: "mirrord-agent", layerApp: "layer-app" } as const
 export type Binary = keyof typeof needOf
@@ -129,7 +134,10 @@ export const usePlayground = ({ agentIdleTtlSecs, ...options }: EmbeddedOptions)
         ...settings(options, directory),
         ...(queues && { sqsEndpoint: yield* queues }),
         operator: operatorProgram(yield* Effect.promise(stagedProgram)),
-        agentEnv: agentIdleTtlSecs === undefined ? {} : { MIRRORD_AGENT_IDLE_TTL: String(agentIdleTtlSecs) }
+        agentEnv: {
+          MIRRORD_AGENT_HTTP_DETECTION_TIMEOUT: String(httpDetectionSecs),
+          ...(agentIdleTtlSecs !== undefined && { MIRRORD_AGENT_IDLE_TTL: String(agentIdleTtlSecs) })
+        }
       })
     }),
     giveDevelopersRights: ({ apply }) =>
