@@ -42,13 +42,15 @@ const sentences: Readonly<Record<string, string>> = {
   "branch-ended": "the branch is ended by `mirrord db-branches destroy`: no object, pod or password is left",
   consumers: "the workload of each cluster reads an SQS queue of its own",
   split: "a session over all clusters has one queue for its messages of both, and each workload has another one",
-  messages:
-    "each message is read once, by the session if it matches the filter, and else by its own cluster's workload",
+  messages: "each message is read, by the session if it matches the filter, and else by its own cluster's workload",
   restored: "the client is gone, and the workloads read their own queues again: no webhook is left, and no patched pod",
   "messages-later": "all messages go to the workloads again",
   "main-queues-deleted": "the main queues are deleted, and no message was read twice",
   ready: "the playground is ready"
 }
+
+/** The messages that a standard queue gave again. */
+const repeated = (again: unknown): string => (again === 0 ? "" : `; ${String(again)} again`)
 
 /** The entries of an object, as in `session 1000, cluster-a 4500`. */
 const inWords = (named: unknown): string =>
@@ -68,9 +70,9 @@ const evidence: Readonly<Record<string, (details: StepDetails) => unknown>> = {
   "member-joined": ({ command }) => command,
   consumers: ({ queues }) => inWords(queues),
   split: ({ mains, queue }) => `session ${String(queue)}, ${inWords(mains)}`,
-  messages: ({ read, sent }) => `${String(sent)} sent; read so far: ${inWords(read)}`,
+  messages: ({ again, read, sent }) => `${String(sent)} sent; read so far: ${inWords(read)}${repeated(again)}`,
   restored: ({ queues }) => inWords(queues),
-  "messages-later": ({ read, sent }) => `${String(sent)} sent; read so far: ${inWords(read)}`
+  "messages-later": ({ again, read, sent }) => `${String(sent)} sent; read so far: ${inWords(read)}${repeated(again)}`
 }
 
 export interface ReporterOptions {

@@ -185,26 +185,22 @@ const send = ({ consumers, endpoint }: Scene, from: number, count: number) =>
 const readBy = ({ bySession, consumers }: Scene): ReadBy =>
   new Map([[sessionReader, bySession], ...consumers.map(({ name, taken }) => [name, takenInto(taken)] as const)])
 
-const counts = (read: ReadBy) => Object.fromEntries([...read].map(([reader, { length }]) => [reader, length]))
-const total = (read: ReadBy): number => [...read.values()].reduce((sum, { length }) => sum + length, 0)
-
-/** Waits until as many messages are read as there are, and demands that each was read once, by the right reader. */
-const readOnce = (scene: Scene, wanted: ReadBy) =>
-  Effect.gen(function* () {
-    const { problems } = scene
-    const read = yield* seen(
-      "the reading of all messages",
-      Effect.suspend(() => {
-        if (problems.length > 0) return Effect.fail(failed(`the session's program ended: ${problems.join("; ")}`))
-        const now = readBy(scene)
-        return Effect.succeed(total(now) < total(wanted) ? undefined : now)
-      }),
-      () => `${JSON.stringify(counts(readBy(scene)))}, wanted ${JSON.stringify(counts(wanted))}`
-    )
-    const differences = readDifferences(wanted, read)
-    yield* demand(differences.length === 0, differences.join("; "))
-    return { read: counts(read) }
-  })
+/** Waits until each message is read, and fails where a reader alone has what is another's. */
+const readAll = (scene: Scene, wanted: ReadBy) =>
+  seen(
+    "the reading of all messages",
+    Effect.suspend(() => {
+      const { problems } = scene
+      if (problems.length > 0) return Effect.fail(failed(`the session's program ended: ${problems.join("; ")}`))
+      const { again, lacking, own, strange } = readDifferences(wanted, readBy(scene))
+      if (strange.length > 0) return Effect.fail(failed(strange.join("; ")))
+      return Effect.succeed(lacking > 0 ? undefined : { read: own, again })
+    }),
+    () => {
+      const { lacking, own } = readDifferences(wanted, readBy(scene))
+      return `${JSON.stringify(own)}, ${lacking} left`
+    }
+  )
 
 const bodies = (all: ReadonlyArray<AddressedMessage>): ReadonlyArray<string> => all.map(({ body }) => body)
 /** The readers of the first messages, which are split. */
@@ -218,7 +214,7 @@ const firstReaders = ({ consumers }: Scene): ReadBy => {
 
 const splitMessages = (scene: Scene) =>
   Effect.gen(function* () {
-    const [, read] = yield* Effect.all([send(scene, 0, perQueue), readOnce(scene, firstReaders(scene))], {
+    const [, read] = yield* Effect.all([send(scene, 0, perQueue), readAll(scene, firstReaders(scene))], {
       concurrency: "unbounded"
     })
     return { sent: perQueue * scene.consumers.length, ...read }
@@ -235,7 +231,7 @@ const allReaders = (scene: Scene): ReadBy => {
 const sendLater = (scene: Scene) =>
   Effect.gen(function* () {
     yield* send(scene, perQueue, later)
-    return { sent: later * scene.consumers.length, ...(yield* readOnce(scene, allReaders(scene))) }
+    return { sent: later * scene.consumers.length, ...(yield* readAll(scene, allReaders(scene))) }
   })
 
 /** Waits until nothing is left of what `look` finds. */
@@ -284,8 +280,7 @@ const temporaryQueues = ({ consumers, endpoint }: Scene) =>
   })
 
 /**
- * The main queues end last, and no message comes out of a queue a second time. The session's own stays as long as a
- * cluster that is away might send to it.
+ * The main queues end last. The session's own stays as long as a cluster that is away might send to it.
  */
 const deleteMainQueues = (scene: Scene) =>
   Effect.gen(function* () {
@@ -295,7 +290,7 @@ const deleteMainQueues = (scene: Scene) =>
         ...objects(scene, [splitSessions])
       ])
     )
-    return { ...(yield* readOnce(scene, allReaders(scene))), stays: yield* temporaryQueues(scene) }
+    return { ...(yield* readAll(scene, allReaders(scene))), stays: yield* temporaryQueues(scene) }
   })
 
 /** Plays one session from its start until nothing is left of it, and reports one step after the other. */
