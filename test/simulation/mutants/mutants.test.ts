@@ -24,7 +24,7 @@ describe("planted mistakes", () => {
 })
 
 /** `npm run test:long` looks for all of them from story 1 on. */
-const atLanding = mutants.filter((_, index) => index % 2 === 0)
+const atLanding = mutants.filter((_, index) => index % 3 === 0)
 
 describe.concurrent("planted mistakes are found", () => {
   const find = withTellers()
