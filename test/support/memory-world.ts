@@ -12,6 +12,7 @@ import { matchesGlob } from "../../src/domain/policies/glob.ts"
 import type { PortTls } from "../../src/domain/policies/tls/tls-steal-rules.ts"
 import { clientMessage } from "../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
+import { readSteal } from "../../src/domain/relay/port-locks.ts"
 import { copyTargets } from "../../src/domain/resources/copy-target.ts"
 import { deployments, pods, subjectAccessReviews } from "../../src/domain/resources/core-kinds.ts"
 import { mirrordOperators } from "../../src/domain/resources/mirrord-operator.ts"
@@ -79,6 +80,9 @@ const agent = (cluster: MemoryCluster, channel: FrameChannel): void => {
       if (message._tag === "SwitchProtocolVersion")
         answer({ _tag: "SwitchProtocolVersionResponse", value: message.value })
       if (message._tag === "Ping") answer({ _tag: "Pong" })
+      const steal = readSteal(bytes)
+      if (steal?.claim !== undefined)
+        answer({ _tag: "TcpSteal", value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: steal.port } } })
       if (message._tag === "GetEnvVarsRequest") {
         const isHidden = [...message.value.envVarsFilter].some((pattern) => matchesGlob(pattern, "CLUSTER"))
         const own = [...message.value.envVarsFilter].some((pattern) => matchesGlob(pattern, "MIRRORD_AGENT_X"))

@@ -28,6 +28,12 @@ const lostAfter = 4
  */
 export const answersWithin: number = (lostAfter + 2) * roundEvery
 
+/**
+ * Milliseconds in which an agent must confirm that it steals a port. Stealing may stop for ever while the agent answers
+ * pings (agent.md §6.10).
+ */
+export const confirmsWithin: number = answersWithin
+
 /** Connections in a row that an agent may end right away before it is given up: it may be about to exit. */
 const earlyEndsBorne = 1
 const endsConnections = "it ends its connections"
@@ -116,6 +122,12 @@ export const endedConnection = (watch: AgentWatch, { close, isEarly, reason }: C
   const earlyEnds = isEarly ? watch.earlyEnds + 1 : 0
   return { ...watch, earlyEnds, lost: earlyEnds > earlyEndsBorne ? `${endsConnections}: ${reason}` : undefined }
 }
+
+/** The watch after a port was asked for that the agent has not confirmed in {@link confirmsWithin}. */
+export const leftPortOpen = (watch: AgentWatch, port: number): AgentWatch =>
+  watch.lost === undefined
+    ? { ...watch, lost: `it answers, and has not confirmed port ${port} for ${confirmsWithin / 1_000} s` }
+    : watch
 
 /** The watch after a look at the target's pod. */
 export const lookedAtPod = (watch: AgentWatch, state: AgentPodState): AgentWatch => {

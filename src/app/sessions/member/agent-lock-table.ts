@@ -17,6 +17,7 @@ import {
   releaseOnAgent
 } from "../../../domain/relay/agent-locks.ts"
 import { alreadyStolen, type ConnectionName, connectionName, readSteal } from "../../../domain/relay/port-locks.ts"
+import { confirmsWithin } from "../../../domain/sessions/agent-health.ts"
 import type { FrameChannel, FrameHandlers } from "../../../ports/frame-channel.ts"
 import { passedOn } from "../../kernel/guarded-channel.ts"
 
@@ -29,13 +30,21 @@ export interface AgentUser {
   readonly policy: ConcurrentSteal
 }
 
+/** The watch over what the agent of a connection confirms. */
+export interface Confirmations {
+  /** Milliseconds of a steady clock. */
+  readonly now: () => number
+  /** Called with a port that the agent has not confirmed in time, at each of its answers to a ping. */
+  readonly missing: (port: number) => void
+}
+
 export interface AgentLockTable {
   /**
    * Guards the connection to an agent, for one user. A steal that another session excludes does not reach the agent:
    * the channel answers in its place, as an agent with locks would. A session that loses a port to another session
    * hears of it on its own channel.
    */
-  readonly guard: (agent: string, channel: FrameChannel, user: AgentUser) => FrameChannel
+  readonly guard: (agent: string, channel: FrameChannel, user: AgentUser, confirmations: Confirmations) => FrameChannel
   /** For leak checks: the sum of guarded connections, agents with locks and ports with requests under way. */
   readonly size: () => number
 }
@@ -72,6 +81,13 @@ interface TableState {
   readonly asked: Map<string, Array<() => void>>
 }
 
+interface OwedAnswer {
+  /** Agent and port, see {@link TableState.asked}. */
+  readonly key: string
+  readonly port: number
+  readonly askedAt: number
+}
+
 /** One connection to an agent. */
 interface GuardedConnection {
   readonly table: TableState
@@ -83,8 +99,9 @@ interface GuardedConnection {
   handlers: FrameHandlers | undefined
   /** Messages to the router from before it listened. */
   readonly early: Array<DaemonMessage>
-  /** Requests that the agent has not answered, as keys of agent and port, in order. */
-  readonly owed: Array<string>
+  /** Requests that the agent has not answered, in order. */
+  readonly owed: Array<OwedAnswer>
+  readonly confirmations: Confirmations
   /** The latest request for each port: a request that had to wait may be out of date when its turn comes. */
   readonly wanted: Map<number, object>
 }
@@ -93,7 +110,7 @@ export const makeAgentLockTable = (): AgentLockTable => {
   const table: TableState = { agents: new Map(), listeners: new Map(), connections: 0, asked: new Map() }
   return {
     size: () => table.listeners.size + table.agents.size + table.asked.size,
-    guard: (agent, channel, user) => {
+    guard: (agent, channel, user, confirmations) => {
       const connection = connectionName(`connection ${++table.connections}`)
       const guarded: GuardedConnection = {
         table,
@@ -103,6 +120,7 @@ export const makeAgentLockTable = (): AgentLockTable => {
         handlers: undefined,
         early: [],
         owed: [],
+        confirmations,
         wanted: new Map()
       }
       table.listeners.set(connection, (message) => say(guarded, message))
@@ -181,13 +199,13 @@ const giveBack = (guarded: GuardedConnection, port: number): void => {
 
 /** Asks the agent for a port as soon as it has answered all earlier requests for this port. */
 const ask = (guarded: GuardedConnection, port: number, bytes: Uint8Array): void => {
-  const { agent, channel, client, owed, table, wanted } = guarded
+  const { agent, channel, client, confirmations, owed, table, wanted } = guarded
   const key = `${agent} ${port}`
   const wish = {}
   wanted.set(port, wish)
   inTurn(table, key, () => {
     if (table.listeners.has(client.connection) && wanted.get(port) === wish) {
-      owed.push(key)
+      owed.push({ key, port, askedAt: confirmations.now() })
       return channel.send(bytes)
     }
     answerForAgent(guarded, port, "Superseded")
@@ -216,7 +234,7 @@ const open = (guarded: GuardedConnection, handlers: FrameHandlers): void => {
     message: (bytes) => {
       const over = answeredBy(guarded, bytes)
       handlers.message(bytes)
-      for (const key of over) answered(guarded.table, key)
+      for (const { key } of over) answered(guarded.table, key)
     },
     ended: (reason) => {
       leave(guarded)
@@ -231,8 +249,12 @@ const open = (guarded: GuardedConnection, handlers: FrameHandlers): void => {
  * Removes and returns the requests that a frame of the agent answers. The agent answers the requests of one client in
  * their order, and sends `Close` when it can serve none of them.
  */
-const answeredBy = ({ owed }: GuardedConnection, bytes: Uint8Array): ReadonlyArray<string> => {
+const answeredBy = (guarded: GuardedConnection, bytes: Uint8Array): ReadonlyArray<OwedAnswer> => {
+  const { owed } = guarded
   switch (peekDaemon(bytes)) {
+    case "Pong":
+      findMissing(guarded)
+      return []
     case "TcpSteal.SubscribeResult":
       return owed.splice(0, 1)
     case "Close":
@@ -242,9 +264,14 @@ const answeredBy = ({ owed }: GuardedConnection, bytes: Uint8Array): ReadonlyArr
   }
 }
 
+/** Reports the oldest port that is not confirmed if it is overdue. */
+const findMissing = ({ confirmations: { missing, now }, owed: [oldest] }: GuardedConnection): void => {
+  if (oldest !== undefined && now() - oldest.askedAt >= confirmsWithin) missing(oldest.port)
+}
+
 const leave = (guarded: GuardedConnection): void => {
   const { client, owed, table } = guarded
   table.listeners.delete(client.connection)
-  for (const key of owed.splice(0)) answered(table, key)
+  for (const { key } of owed.splice(0)) answered(table, key)
   setLocks(guarded, leaveAgent(locksOf(guarded), client.connection))
 }

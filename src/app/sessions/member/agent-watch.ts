@@ -18,6 +18,7 @@ import {
   endedConnection,
   healthOf,
   heardAgent,
+  leftPortOpen,
   lookedAtPod,
   newWatch,
   nextRound,
@@ -42,6 +43,8 @@ export interface AgentHold {
   readonly health: () => AgentHealth
   /** Gives the watch the agent's words on another connection as a part of the agent failed. */
   readonly failed: (why: string) => void
+  /** Gives the watch a port that the agent has not confirmed in time, on another connection. */
+  readonly leftPortOpen: (port: number) => void
   /** Gives the watch the API server's report on the pod that the agent works on. */
   readonly lookedAtPod: (pod: AgentPodState) => void
   /**
@@ -253,6 +256,9 @@ const makeHold = (state: WatchesState, agent: AgentHandle, channel: FrameChannel
       const { watched } = hold
       const end = { close: why, reason: why, isEarly: false }
       if (watched !== undefined) update(state, watched, endedConnection(watched.watch, end))
+    },
+    leftPortOpen: (port) => {
+      if (hold.watched !== undefined) update(state, hold.watched, leftPortOpen(hold.watched.watch, port))
     },
     lookedAtPod: (pod) => {
       if (hold.watched !== undefined) update(state, hold.watched, lookedAtPod(hold.watched.watch, pod))

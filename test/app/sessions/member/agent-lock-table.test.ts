@@ -3,6 +3,7 @@ import { type AgentUser, makeAgentLockTable } from "../../../../src/app/sessions
 import { type ClientMessage, clientMessage } from "../../../../src/domain/protocol/client-message.ts"
 import { daemonMessage } from "../../../../src/domain/protocol/daemon-message.ts"
 import { readSteal } from "../../../../src/domain/relay/port-locks.ts"
+import { confirmsWithin } from "../../../../src/domain/sessions/agent-health.ts"
 import { fakeChannel } from "../../../support/fake-channel.ts"
 
 const steal = (port: number): ClientMessage => ({
@@ -22,6 +23,8 @@ const refused = "SubscribeResult Err PortAlreadyStolen"
 /** Connections of several sessions to agents of one cluster. */
 const start = () => {
   const table = makeAgentLockTable()
+  const clock = { ms: 0 }
+  const missing: Array<number> = []
   const connect = (
     session: string,
     policy: AgentUser["policy"] = "abort",
@@ -39,7 +42,12 @@ const start = () => {
         if (answers && steals?.claim !== undefined) agentEnd.receive(has(steals.port))
       }
     }
-    const channel = table.guard(agent, answering, { session, link, policy })
+    const channel = table.guard(
+      agent,
+      answering,
+      { session, link, policy },
+      { now: () => clock.ms, missing: (port) => void missing.push(port) }
+    )
     const heard: Array<string> = []
     const open = (): void =>
       channel.open({
@@ -81,7 +89,7 @@ const start = () => {
         })
     }
   }
-  return { connect }
+  return { connect, clock, missing }
 }
 
 describe("the ports of an agent that sessions share", () => {
@@ -113,6 +121,26 @@ describe("the ports of an agent that sessions share", () => {
     // One that is gone holds up nobody.
     two.channel.close()
     expect(three.asked()).toEqual(["PortSubscribe"])
+  })
+
+  it("are reported where the agent answers pings and has not confirmed them in time", () => {
+    const { clock, connect, missing } = start()
+    const one = connect("s1", "abort", "agent-1", true, 1, false)
+    const pong = (ms: number): void => {
+      clock.ms = ms
+      one.agentEnd.receive(daemonMessage.encode({ _tag: "Pong" }))
+    }
+    one.say(steal(80))
+    pong(confirmsWithin - 1)
+    one.say(steal(81))
+    one.agentEnd.receive(has(80))
+    pong(2 * confirmsWithin - 2)
+    expect(missing).toEqual([])
+    pong(2 * confirmsWithin - 1)
+    expect(missing).toEqual([81])
+    one.agentEnd.receive(has(81))
+    pong(9 * confirmsWithin)
+    expect(missing).toEqual([81])
   })
 
   it("are asked for again after an agent has refused them by Close", () => {

@@ -25,4 +25,17 @@ describe("the watch over an agent", () => {
     yield* TestClock.adjust("1 minute")
     expect((yield* joined).health()._tag).toBe("Suspected")
   })
+
+  it.effect("gives up once an agent that answers and leaves a port open, and says which", function* () {
+    const agents = new FakeAgents()
+    const watches = yield* makeAgentWatches(agents.service)
+    const hold = watches.hold(agent, fakeChannel())
+    yield* Effect.forkScoped(Effect.ignore(hold.greet))
+    yield* TestClock.adjust(1)
+    hold.leftPortOpen(8080)
+    hold.leftPortOpen(8080)
+    yield* TestClock.adjust(1)
+    expect(agents.givenUp).toEqual(["agent"])
+    expect(hold.health()).toEqual({ _tag: "Lost", why: expect.stringContaining("port 8080 for 48 s") })
+  })
 })
