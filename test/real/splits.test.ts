@@ -171,10 +171,10 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
         expect(podsOf()).toMatchObject([original])
       })
 
-    /** Waits until the original has no message either that was sent on but not deleted by a process that was killed. */
-    const originalEmpty = () =>
-      eventually("an empty original", async () => {
-        const asked = { QueueUrl: await urlOf("orders"), AttributeNames: ["All"] }
+    /** Waits until a queue has no message, also none that was received and not deleted by a process that was killed. */
+    const emptied = (name: string) =>
+      eventually(`an empty queue ${name}`, async () => {
+        const asked = { QueueUrl: await urlOf(name), AttributeNames: ["All"] }
         const { Attributes } = await askSqs(endpoint, "GetQueueAttributes", asked)
         const { ApproximateNumberOfMessages: visible, ApproximateNumberOfMessagesNotVisible: hidden } =
           asObject(Attributes)
@@ -239,8 +239,8 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
       const after = [those(third, "ann"), those(third, "bob"), those(third, "nobody", "cleo")]
       const wantedAfter = wanted.map((numbers, reader) => [...numbers, ...(after[reader] ?? [])])
       await eventually("each message is taken", () => expect(takenOnce()).toEqual(wantedAfter))
-      // While the sessions are there: later what they have had would come a second time to the workload.
-      await originalEmpty()
+      // While the sessions read: what they have had and is in a queue again would come to the workload at their end.
+      for (const queue of ["orders", ann.name, bob.name]) await emptied(queue)
 
       await again.close()
       await Promise.all([ann.end(), bob.end()])
