@@ -128,6 +128,7 @@ export class SimAgent {
   #accepted = 0
   #stolen = 0
   #exited = false
+  #isJammed = false
 
   constructor(options: SimAgentOptions) {
     const { cluster, pod, version, process, delay, maxDelay = delay } = options
@@ -185,6 +186,11 @@ export class SimAgent {
     if (!this.#ports.has(request.port)) return this.#passThrough(flight)
     this.#flights.add(flight)
     this.#options.process.after(this.#options.delay(), () => this.#route(flight))
+  }
+
+  /** From now on no port is stolen for clients that ask, while everything else is answered (agent.md §6.10). */
+  jam(): void {
+    this.#isJammed = true
   }
 
   /** Exits unless a client comes before. Nothing is cancelled: a timer that fell due during a pause still runs. */
@@ -324,6 +330,7 @@ export class SimAgent {
     const { incoming } = client
     switch (message._tag) {
       case "PortSubscribe": {
+        if (this.#isJammed) return
         const { port, filter } = stealFilter(message.value)
         const compiled = subscriptionMatcher(filter)
         if (Result.isFailure(compiled)) {

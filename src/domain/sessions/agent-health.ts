@@ -29,10 +29,10 @@ const lostAfter = 4
 export const answersWithin: number = (lostAfter + 2) * roundEvery
 
 /**
- * Milliseconds in which an agent must confirm that it steals a port. Stealing may stop for ever while the agent answers
- * pings (agent.md §6.10).
+ * Rounds in which an agent must confirm that it steals a port. Stealing may stop for ever while the agent answers pings
+ * (agent.md §6.10).
  */
-export const confirmsWithin: number = answersWithin
+const confirmsAfter: number = lostAfter + 2
 
 /** Connections in a row that an agent may end right away before it is given up: it may be about to exit. */
 const earlyEndsBorne = 1
@@ -53,6 +53,8 @@ export type AgentPodState =
 
 /** The watch over one agent. Rounds are counted and not ms: a suspended operator has not waited. */
 export interface AgentWatch {
+  /** How many rounds have begun. */
+  readonly rounds: number
   /** Whether the agent was asked and has not said anything since. */
   readonly isAsked: boolean
   /** Rounds in a row that ended without a word of the agent. */
@@ -77,6 +79,7 @@ export type AgentHealth =
 export const silent = "it does not answer any more"
 
 export const newWatch: AgentWatch = {
+  rounds: 0,
   isAsked: false,
   quietRounds: 0,
   leavingRounds: undefined,
@@ -96,7 +99,7 @@ export const nextRound = (watch: AgentWatch): AgentWatch => {
   const quietRounds = watch.isAsked ? watch.quietRounds + 1 : 0
   const leavingRounds = watch.leavingRounds === undefined ? undefined : watch.leavingRounds + 1
   const lost = quietRounds >= lostAfter ? silent : undefined
-  return { ...watch, isAsked: true, quietRounds, leavingRounds, lost }
+  return { ...watch, rounds: watch.rounds + 1, isAsked: true, quietRounds, leavingRounds, lost }
 }
 
 /** So an agent says that a part of it has failed. It ends each connection then. */
@@ -123,10 +126,10 @@ export const endedConnection = (watch: AgentWatch, { close, isEarly, reason }: C
   return { ...watch, earlyEnds, lost: earlyEnds > earlyEndsBorne ? `${endsConnections}: ${reason}` : undefined }
 }
 
-/** The watch after a port was asked for that the agent has not confirmed in {@link confirmsWithin}. */
-export const leftPortOpen = (watch: AgentWatch, port: number): AgentWatch =>
-  watch.lost === undefined
-    ? { ...watch, lost: `it answers, and has not confirmed port ${port} for ${confirmsWithin / 1_000} s` }
+/** The watch after an answer of an agent that has not confirmed a port. `since`: the rounds when it was asked for it. */
+export const leftPortOpen = (watch: AgentWatch, port: number, since: number): AgentWatch =>
+  watch.lost === undefined && watch.rounds - since > confirmsAfter
+    ? { ...watch, lost: `it answers, and has not confirmed port ${port} for ${(confirmsAfter * roundEvery) / 1_000} s` }
     : watch
 
 /** The watch after a look at the target's pod. */

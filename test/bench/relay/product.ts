@@ -56,7 +56,7 @@ const connect = (member: MemberName): Effect.Effect<FrameChannel, { readonly mes
     const [host = "", agentPort] = member.split(":")
     const user = { session: "bench", link: ++links, policy: "abort" } as const
     return Effect.map(dialAgent(host, Number(agentPort), agentTls === undefined ? {} : { tls: agentTls }), (channel) =>
-      agentLocks.guard(`${member} ${user.link}`, channel, user, { now: () => performance.now(), missing: () => {} })
+      agentLocks.guard(`${member} ${user.link}`, channel, user, { rounds: () => 0, unconfirmed: () => {} })
     )
   }
   return openMemberLink(configOf(member), {

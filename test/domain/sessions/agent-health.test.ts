@@ -14,13 +14,13 @@ import {
 } from "../../../src/domain/sessions/agent-health.ts"
 
 /**
- * `r`: a round, `h`: the agent is heard, `o`: it has left a port open, `?`, `.`, `l`, `g`: looks that find its pod
- * unknown, there, leaving, gone.
+ * `r`: a round, `h`: the agent is heard, `o`: it has left a port open since the beginning, `?`, `.`, `l`, `g`: looks
+ * that find its pod unknown, there, leaving, gone.
  */
 const steps: Readonly<Record<string, (watch: AgentWatch) => AgentWatch>> = {
   r: nextRound,
   h: heardAgent,
-  o: (watch) => leftPortOpen(watch, 80),
+  o: (watch) => leftPortOpen(watch, 80, 0),
   ...Object.fromEntries(
     Object.entries({ "?": "Unknown", ".": "There", l: "Leaving", g: "Gone" } as const).map(([key, sign]) => [
       key,
@@ -48,7 +48,9 @@ describe("the watch over an agent", () => {
     ["rhrhrhrhrhrhrh", "Serving"],
     // Nothing brings back an agent that was given up: another is made in its place.
     ["rrrrrh", "Lost"],
-    ["oh", "Lost"],
+    // A port is left open by an agent that answers. In the round in which it was asked it may have had no time.
+    ["orhrhrhrhrhrho", "Serving"],
+    ["rhrhrhrhrhrhroh", "Lost"],
     ["g", "Lost"],
     ["gh.r", "Lost"],
     // A drain takes its time; a pod that nobody speaks of proves nothing.
@@ -90,7 +92,7 @@ describe("the watch over an agent", () => {
         const health = healthOf(after(before))
         if (health._tag !== "Lost") return
         expect(health.why).toMatch(/^it|^its/)
-        expect(before).toMatch(/r.*r.*r.*r.*r|o|g|l[^.]*l/)
+        expect(before).toMatch(/(r.*){5}|g|l[^.]*l/)
         expect(healthOf(after(before + later))).toEqual(health)
       })
     )

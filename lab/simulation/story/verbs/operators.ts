@@ -129,6 +129,15 @@ export const operatorVerbs: ReadonlyArray<Verb> = [
     random: { weight: 2, line: someProcesses("resume") }
   }),
   act({
+    name: "jam",
+    words: { cluster: after("agent", cluster) },
+    summary: "The agents of a cluster confirm no further port, and answer everything else.",
+    run: ({ cluster: { kubelet, name } }, run) => {
+      run.fault("jammed agents", `the agents of ${name} confirm no further port`)
+      for (const { agent } of kubelet.agents) agent.jam()
+    }
+  }),
+  act({
     name: "return",
     words: { cluster: after("operator", cluster) },
     summary: "A cluster's operator is installed again.",

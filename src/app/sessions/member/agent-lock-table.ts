@@ -17,7 +17,6 @@ import {
   releaseOnAgent
 } from "../../../domain/relay/agent-locks.ts"
 import { alreadyStolen, type ConnectionName, connectionName, readSteal } from "../../../domain/relay/port-locks.ts"
-import { confirmsWithin } from "../../../domain/sessions/agent-health.ts"
 import type { FrameChannel, FrameHandlers } from "../../../ports/frame-channel.ts"
 import { passedOn } from "../../kernel/guarded-channel.ts"
 
@@ -32,10 +31,13 @@ export interface AgentUser {
 
 /** The watch over what the agent of a connection confirms. */
 export interface Confirmations {
-  /** Milliseconds of a steady clock. */
-  readonly now: () => number
-  /** Called with a port that the agent has not confirmed in time, at each of its answers to a ping. */
-  readonly missing: (port: number) => void
+  /** How many rounds the watch over the agent has had. */
+  readonly rounds: () => number
+  /**
+   * Called at each of the agent's answers to a ping with the oldest port that it has not confirmed, and with the rounds
+   * when it was asked for that port.
+   */
+  readonly unconfirmed: (port: number, since: number) => void
 }
 
 export interface AgentLockTable {
@@ -85,7 +87,8 @@ interface OwedAnswer {
   /** Agent and port, see {@link TableState.asked}. */
   readonly key: string
   readonly port: number
-  readonly askedAt: number
+  /** The rounds of the watch when the agent was asked. */
+  readonly since: number
 }
 
 /** One connection to an agent. */
@@ -205,7 +208,7 @@ const ask = (guarded: GuardedConnection, port: number, bytes: Uint8Array): void 
   wanted.set(port, wish)
   inTurn(table, key, () => {
     if (table.listeners.has(client.connection) && wanted.get(port) === wish) {
-      owed.push({ key, port, askedAt: confirmations.now() })
+      owed.push({ key, port, since: confirmations.rounds() })
       return channel.send(bytes)
     }
     answerForAgent(guarded, port, "Superseded")
@@ -253,7 +256,7 @@ const answeredBy = (guarded: GuardedConnection, bytes: Uint8Array): ReadonlyArra
   const { owed } = guarded
   switch (peekDaemon(bytes)) {
     case "Pong":
-      findMissing(guarded)
+      if (owed[0] !== undefined) guarded.confirmations.unconfirmed(owed[0].port, owed[0].since)
       return []
     case "TcpSteal.SubscribeResult":
       return owed.splice(0, 1)
@@ -262,11 +265,6 @@ const answeredBy = (guarded: GuardedConnection, bytes: Uint8Array): ReadonlyArra
     default:
       return []
   }
-}
-
-/** Reports the oldest port that is not confirmed if it is overdue. */
-const findMissing = ({ confirmations: { missing, now }, owed: [oldest] }: GuardedConnection): void => {
-  if (oldest !== undefined && now() - oldest.askedAt >= confirmsWithin) missing(oldest.port)
 }
 
 const leave = (guarded: GuardedConnection): void => {

@@ -43,8 +43,10 @@ export interface AgentHold {
   readonly health: () => AgentHealth
   /** Gives the watch the agent's words on another connection as a part of the agent failed. */
   readonly failed: (why: string) => void
-  /** Gives the watch a port that the agent has not confirmed in time, on another connection. */
-  readonly leftPortOpen: (port: number) => void
+  /** How many rounds the watch has had. */
+  readonly rounds: () => number
+  /** Gives the watch a port that the agent has not confirmed, on another connection, since so many rounds. */
+  readonly leftPortOpen: (port: number, since: number) => void
   /** Gives the watch the API server's report on the pod that the agent works on. */
   readonly lookedAtPod: (pod: AgentPodState) => void
   /**
@@ -257,8 +259,9 @@ const makeHold = (state: WatchesState, agent: AgentHandle, channel: FrameChannel
       const end = { close: why, reason: why, isEarly: false }
       if (watched !== undefined) update(state, watched, endedConnection(watched.watch, end))
     },
-    leftPortOpen: (port) => {
-      if (hold.watched !== undefined) update(state, hold.watched, leftPortOpen(hold.watched.watch, port))
+    rounds: () => hold.watched?.watch.rounds ?? 0,
+    leftPortOpen: (port, since) => {
+      if (hold.watched !== undefined) update(state, hold.watched, leftPortOpen(hold.watched.watch, port, since))
     },
     lookedAtPod: (pod) => {
       if (hold.watched !== undefined) update(state, hold.watched, lookedAtPod(hold.watched.watch, pod))

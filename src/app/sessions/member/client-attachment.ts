@@ -4,7 +4,7 @@
  * client may attach.
  */
 
-import { Clock, Effect, Result, type Scope } from "effect"
+import { Effect, Result, type Scope } from "effect"
 import { EnvironmentAnswers } from "../../../domain/branches/environment-answers.ts"
 import { type EnvironmentPlan, withQueues } from "../../../domain/branches/environment-plan.ts"
 import { forbiddenAtPod, whyForbidden } from "../../../domain/policies/pod-policies.ts"
@@ -32,7 +32,6 @@ import type { AskLimits, HeldLimits } from "../../ground/session-limits.ts"
 import { audit, auditedChild } from "../../kernel/audit.ts"
 import { retrying } from "../../kernel/retrying-api.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
-import { elapsedOf } from "../../kernel/term.ts"
 import { currentTraceparent } from "../../kernel/tracing.ts"
 import type { QueueSplits } from "../../queues/queue-splits.ts"
 import type { ClientConnectionOptions, DialFailure, ServedConnection } from "../../relay/client-connection.ts"
@@ -190,7 +189,7 @@ const connectAgent = Effect.fnUntraced(function* (
   const { handle, placement } = agent
   const policies = placement === undefined ? [] : yield* limits.atPod(placement)
   const channel = failingAgent(yield* agents.connect(handle), agent.hold.failed)
-  const confirmations = { now: elapsedOf(yield* Clock.Clock), missing: agent.hold.leftPortOpen }
+  const confirmations = { rounds: agent.hold.rounds, unconfirmed: agent.hold.leftPortOpen }
   const guarded = policedAgent(agentLocks.guard(handle.name, channel, user, confirmations), policies)
   leadsTo.set(guarded, agent)
   return guarded

@@ -60,7 +60,7 @@ export interface ClusterSessionOptions {
 export interface SessionAgent {
   readonly pod: string
   readonly handle: AgentHandle
-  readonly hold: Pick<AgentHold, "health" | "failed" | "leftPortOpen">
+  readonly hold: Pick<AgentHold, "health" | "failed" | "leftPortOpen" | "rounds">
   /** The container that it works on; `undefined` for a targetless one. */
   readonly placement: AgentPlacement | undefined
 }

@@ -3,7 +3,6 @@ import { type AgentUser, makeAgentLockTable } from "../../../../src/app/sessions
 import { type ClientMessage, clientMessage } from "../../../../src/domain/protocol/client-message.ts"
 import { daemonMessage } from "../../../../src/domain/protocol/daemon-message.ts"
 import { readSteal } from "../../../../src/domain/relay/port-locks.ts"
-import { confirmsWithin } from "../../../../src/domain/sessions/agent-health.ts"
 import { fakeChannel } from "../../../support/fake-channel.ts"
 
 const steal = (port: number): ClientMessage => ({
@@ -23,8 +22,8 @@ const refused = "SubscribeResult Err PortAlreadyStolen"
 /** Connections of several sessions to agents of one cluster. */
 const start = () => {
   const table = makeAgentLockTable()
-  const clock = { ms: 0 }
-  const missing: Array<number> = []
+  const watch = { rounds: 0 }
+  const unconfirmed: Array<readonly [port: number, since: number]> = []
   const connect = (
     session: string,
     policy: AgentUser["policy"] = "abort",
@@ -46,7 +45,7 @@ const start = () => {
       agent,
       answering,
       { session, link, policy },
-      { now: () => clock.ms, missing: (port) => void missing.push(port) }
+      { rounds: () => watch.rounds, unconfirmed: (...port) => void unconfirmed.push(port) }
     )
     const heard: Array<string> = []
     const open = (): void =>
@@ -89,7 +88,7 @@ const start = () => {
         })
     }
   }
-  return { connect, clock, missing }
+  return { connect, watch, unconfirmed }
 }
 
 describe("the ports of an agent that sessions share", () => {
@@ -123,24 +122,23 @@ describe("the ports of an agent that sessions share", () => {
     expect(three.asked()).toEqual(["PortSubscribe"])
   })
 
-  it("are reported where the agent answers pings and has not confirmed them in time", () => {
-    const { clock, connect, missing } = start()
+  it("are reported where the agent answers a ping before it confirms them", () => {
+    const { connect, unconfirmed, watch } = start()
     const one = connect("s1", "abort", "agent-1", true, 1, false)
-    const pong = (ms: number): void => {
-      clock.ms = ms
-      one.agentEnd.receive(daemonMessage.encode({ _tag: "Pong" }))
-    }
+    const pong = (): void => one.agentEnd.receive(daemonMessage.encode({ _tag: "Pong" }))
+    pong()
     one.say(steal(80))
-    pong(confirmsWithin - 1)
+    watch.rounds = 3
     one.say(steal(81))
+    pong()
     one.agentEnd.receive(has(80))
-    pong(2 * confirmsWithin - 2)
-    expect(missing).toEqual([])
-    pong(2 * confirmsWithin - 1)
-    expect(missing).toEqual([81])
+    pong()
     one.agentEnd.receive(has(81))
-    pong(9 * confirmsWithin)
-    expect(missing).toEqual([81])
+    pong()
+    expect(unconfirmed).toEqual([
+      [80, 0],
+      [81, 3]
+    ])
   })
 
   it("are asked for again after an agent has refused them by Close", () => {
