@@ -20,16 +20,16 @@ import { copyLayer, CopySettings } from "../../src/app/copies/copy-target-capabi
 import { askClusters, orderCopy } from "../../src/app/copies/ordered-copies.ts"
 import { scalableKinds } from "../../src/app/copies/scaled-down-workloads.ts"
 import { grantToken, keepToken } from "../../src/app/fleet/member-token.ts"
-import { CopyTargets, CopyUses } from "../../src/app/ground/copy-targets.ts"
-import { FleetView, noFleet } from "../../src/app/ground/fleet-view.ts"
-import { SessionLimits } from "../../src/app/ground/session-limits.ts"
-import type { Targets } from "../../src/app/ground/targets.ts"
 import { makeEventRecorder } from "../../src/app/kernel/event-recorder.ts"
 import { retryingApi } from "../../src/app/kernel/retrying-api.ts"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { keepUsers } from "../../src/app/operator/user-memory.ts"
 import { UserSightings } from "../../src/app/operator/user-sightings.ts"
 import { noSplits, QueueSplits } from "../../src/app/queues/queue-splits.ts"
+import { CopyTargets, CopyUses } from "../../src/app/services/copy-targets.ts"
+import { FleetView, noFleet } from "../../src/app/services/fleet-view.ts"
+import { SessionLimits } from "../../src/app/services/session-limits.ts"
+import type { Targets } from "../../src/app/services/targets.ts"
 import { namespaceGoes } from "../../src/app/sessions/member/end-with-namespace.ts"
 import { resolveTarget } from "../../src/app/sessions/member/target-resolver.ts"
 import { targetsHere } from "../../src/app/sessions/member/targets-here.ts"
@@ -72,11 +72,11 @@ import type { KubeApi } from "../../src/ports/kube-api.ts"
 import { placement, settings } from "../adapters/agents/agent-examples.ts"
 import { syncAlone } from "../app/branches/sync/sync-alone.ts"
 import { configurationOf } from "../support/fleet.ts"
-import { groundOf } from "../support/ground.ts"
 import { MemoryKubeApi } from "../support/memory-kube-api.ts"
 import { memoryWorld, openConnection } from "../support/memory-world.ts"
 import { recordingKubeApi } from "../support/recording-kube-api.ts"
 import { reviewedApi } from "../support/reviewed-api.ts"
+import { servicesOf } from "../support/services.ts"
 import { certificateOf } from "../support/user-certificate.ts"
 import { virtualTime } from "../support/virtual-time.ts"
 import { type ApiCall, rowOf } from "./api-call.ts"
@@ -288,14 +288,14 @@ const ofCopies = (): Promise<ReadonlyArray<ApiCall>> => {
             ? Effect.succeed({ metadata: { name: "" }, status: { allowed: true } })
             : recorded.create(ref, object, namespace)
       }
-      const ground = (yield* groundOf({ api: reviewed })).pipe(
+      const services = (yield* servicesOf({ api: reviewed })).pipe(
         Context.add(CopySettings, { makesCopies: true, image: undefined }),
         Context.add(CopyUses, { cached: () => new Set<string>(), stored: Effect.succeed(new Set<string>()) }),
         Context.add(FleetView, noFleet),
         Context.add(QueueSplits, noSplits),
         Context.add(SessionLimits, { ask: () => Effect.die("no session"), permitCopy: () => Effect.void })
       )
-      const copies = Context.get(yield* Effect.provideContext(Layer.build(copyLayer), ground), CopyTargets)
+      const copies = Context.get(yield* Effect.provideContext(Layer.build(copyLayer), services), CopyTargets)
       const owner = { userId: "u", username: "", hostname: "", k8sUsername: "ann" }
       for (const kind of copiedKinds) {
         const target = { [copiedKey(kind)]: "x", container: null }

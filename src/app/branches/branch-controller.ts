@@ -551,7 +551,7 @@ export const makeBranches = Effect.fnUntraced(function* (
     kinds.find(({ memory }) => memory.get(keyOf(namespace, name))?.uid === uid)
   const caches = [podCache, ...kinds.map(({ self }) => self.cache)]
   const started = Effect.forEach(caches, ({ awaitSynced }) => awaitSynced, { discard: true })
-  const ground = {
+  const services = {
     api: options.awaited,
     offered,
     living: (namespace: string, id: string) => living(kinds, namespace, id)
@@ -559,7 +559,7 @@ export const makeBranches = Effect.fnUntraced(function* (
   return {
     started,
     caches,
-    takeCredentials: (...given) => Effect.andThen(onceRead(started, caches), takeCredentials(ground, ...given)),
+    takeCredentials: (...given) => Effect.andThen(onceRead(started, caches), takeCredentials(services, ...given)),
     find: (namespace, name, olderKind) =>
       kinds
         .filter(({ kind: { engine } }) => engine === undefined || engine === olderKind)

@@ -11,7 +11,7 @@ import type { BranchCredentials } from "../../domain/branches/branch-credentials
 import type { BranchSettings } from "../../domain/branches/branch-settings.ts"
 import type { Caller } from "../../domain/fleet/credentials/front-proxy.ts"
 import { type ApiError, notFound } from "../api/status.ts"
-import type { ConnectAttempt } from "../ground/capability.ts"
+import type { ConnectAttempt } from "../services/capability.ts"
 import type { BranchDirectory } from "./branch-directory.ts"
 
 /** The engines that are switched on; empty: the operator has no branches. The operator provides them. */

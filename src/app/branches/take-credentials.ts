@@ -24,7 +24,7 @@ import { mayDo } from "../api/access-review.ts"
 import { type ApiError, badRequest, forbidden, internalError } from "../api/status.ts"
 import type { OfferedCredentials } from "./offered-credentials.ts"
 
-export interface CredentialsGround {
+export interface CredentialServices {
   readonly api: KubeApi
   readonly offered: OfferedCredentials
   /** The branches of a namespace that live, of an id; once all branches are known. */
@@ -33,7 +33,7 @@ export interface CredentialsGround {
 
 /** The values that a Secret holds; `undefined` if there is none. */
 const storedValues = (
-  { api, offered }: CredentialsGround,
+  { api, offered }: CredentialServices,
   namespace: string,
   secret: string
 ): Effect.Effect<BranchCredentials["values"] | undefined, ApiError> => {
@@ -58,13 +58,13 @@ const storedValues = (
  * values, which its users would take for theirs.
  */
 const secretOf = Effect.fnUntraced(function* (
-  ground: CredentialsGround,
+  services: CredentialServices,
   { id, namespace, values }: BranchCredentials,
   branch: BranchDatabase
 ): Effect.fn.Return<string | undefined, ApiError> {
   const request = readBranchRequest(branch.spec)
   const [secret] = Result.isSuccess(request) ? credentialsSecrets(request.success.connection) : []
-  const stored = secret === undefined ? undefined : yield* storedValues(ground, namespace, secret)
+  const stored = secret === undefined ? undefined : yield* storedValues(services, namespace, secret)
   const different = stored === undefined ? [] : differentVariables(stored, values)
   if (different.length === 0) return stored === undefined ? undefined : secret
   return yield* badRequest(
@@ -101,21 +101,23 @@ export const unlessStranger = Effect.fnUntraced(function* (
 
 /** Takes the values, and returns the name of the Secret that the branch's spec is to name. */
 export const takeCredentials = Effect.fnUntraced(function* (
-  ground: CredentialsGround,
+  services: CredentialServices,
   credentials: BranchCredentials,
   caller: Caller
 ): Effect.fn.Return<string, ApiError> {
   const { id, namespace, user } = credentials
-  yield* unlessStranger(ground.api, caller, { ordered: namespace, target: namespace })
-  const known = yield* Effect.forEach(ground.living(namespace, id), (branch) => secretOf(ground, credentials, branch))
+  yield* unlessStranger(services.api, caller, { ordered: namespace, target: namespace })
+  const known = yield* Effect.forEach(services.living(namespace, id), (branch) =>
+    secretOf(services, credentials, branch)
+  )
   const own = known.find((secret) => secret !== undefined)
   // The same command once more: the branch is there.
   if (own !== undefined) return own
   const { group, plural } = mirrordClusterSessions
   // A primary alone may begin sessions itself, and speak for its users.
   const isOfOther =
-    user !== undefined && (yield* mayDo(ground.api, caller, { group, resource: plural, verb: "create" }))
-  const name = yield* ground.offered.offer(credentials, isOfOther ? `${caller.user}/${user}` : caller.user)
+    user !== undefined && (yield* mayDo(services.api, caller, { group, resource: plural, verb: "create" }))
+  const name = yield* services.offered.offer(credentials, isOfOther ? `${caller.user}/${user}` : caller.user)
   return (
     name ??
     (yield* forbidden(

@@ -7,15 +7,15 @@ import { Context, Effect, Layer, Option, type Scope } from "effect"
 import type { CopyImage } from "../../domain/copies/copied-pod.ts"
 import { clusterSlug } from "../../domain/fleet/cluster-name.ts"
 import { type ApiError, internalError } from "../api/status.ts"
-import { type FurtherStatus, withCapability } from "../ground/capability.ts"
-import { CopyTargets, CopyUses, noCopies, type ServedCopies } from "../ground/copy-targets.ts"
-import { FleetView } from "../ground/fleet-view.ts"
-import { OwnCluster } from "../ground/own-cluster.ts"
-import { SessionLimits } from "../ground/session-limits.ts"
 import { makeInTurn } from "../kernel/keyed-mutex.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { QueueSplits } from "../queues/queue-splits.ts"
+import { type FurtherStatus, withCapability } from "../services/capability.ts"
+import { CopyTargets, CopyUses, noCopies, type ServedCopies } from "../services/copy-targets.ts"
+import { FleetView } from "../services/fleet-view.ts"
+import { OwnCluster } from "../services/own-cluster.ts"
+import { SessionLimits } from "../services/session-limits.ts"
 import { type CopiedPods, makeCopiedPods } from "./copied-pods.ts"
 import { makeInPlace } from "./copy-places.ts"
 import { type FleetCopies, makeFleetCopies } from "./fleet-copies.ts"
@@ -61,7 +61,7 @@ const makeHere = Effect.gen(function* () {
   const { permitCopy } = yield* SessionLimits
   const uses = yield* CopyUses
   const splits = yield* QueueSplits
-  const ground = yield* Effect.context<Scope.Scope>()
+  const services = yield* Effect.context<Scope.Scope>()
   const awaited = retryingApi(api)
   let copies: CopiedPods | undefined
   const wake = yield* Effect.cached(
@@ -69,7 +69,7 @@ const makeHere = Effect.gen(function* () {
       Effect.tap((made) => Effect.sync(() => (copies = made))),
       Effect.tap(() => (fleet?.managementOnly === true ? leftovers : Effect.void)),
       Effect.uninterruptible,
-      Effect.provideContext(ground)
+      Effect.provideContext(services)
     )
   )
   const leftovers: Effect.Effect<void, never, Scope.Scope> = Effect.suspend(() =>
@@ -138,7 +138,7 @@ export const copyLayer = Layer.effectContext(
   })
 )
 
-/** The same copies with the ground's clock and scope for each request. */
+/** The same copies with the clock and the scope of the services for each request. */
 const within = (context: Context.Context<Scope.Scope>, copies: ServedCopies): ServedCopies => {
   const here = <A, E>(request: Effect.Effect<A, E>): Effect.Effect<A, E> => Effect.provideContext(request, context)
   return {

@@ -10,8 +10,8 @@ import { askedBy } from "../api/asked-by.ts"
 import type { Facade } from "../api/facade-gate.ts"
 import type { Asker, CopyTargetRequest } from "../api/operator-facade.ts"
 import { type ApiError, badRequest } from "../api/status.ts"
-import type { CopyTargets } from "../ground/copy-targets.ts"
 import { audit } from "../kernel/audit.ts"
+import type { CopyTargets } from "../services/copy-targets.ts"
 
 interface CopyReception {
   readonly copies: CopyTargets["Service"]

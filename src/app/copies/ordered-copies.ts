@@ -11,9 +11,9 @@ import { CopyTarget, copyTargets } from "../../domain/resources/copy-target.ts"
 import { operatorGroupVersion } from "../../domain/resources/operator-api.ts"
 import { configurationComes } from "../../domain/sessions/session-start.ts"
 import { KubeError, type KubeObject } from "../../ports/kube-api.ts"
-import { askCluster } from "../ground/ask-cluster.ts"
-import type { ReachedCluster } from "../ground/fleet-view.ts"
 import { retryingApi, retryingRead } from "../kernel/retrying-api.ts"
+import { askCluster } from "../services/ask-cluster.ts"
+import type { ReachedCluster } from "../services/fleet-view.ts"
 
 /**
  * How long a cluster may take to say which copies there are, in ms, and how long it is asked again. A client asks every

@@ -10,9 +10,9 @@ import { wantedSplit } from "../../domain/queues/wanted-split-reader.ts"
 import type { WantedSplit } from "../../domain/queues/wanted-split.ts"
 import { unservedFeatures } from "../../domain/sessions/unserved-parameters.ts"
 import { type ApiError, badRequest } from "../api/status.ts"
-import type { ConnectAttempt } from "../ground/capability.ts"
-import type { ConnectedCopy } from "../ground/copy-targets.ts"
 import type { QueueSplits } from "../queues/queue-splits.ts"
+import type { ConnectAttempt } from "../services/capability.ts"
+import type { ConnectedCopy } from "../services/copy-targets.ts"
 
 /**
  * The split of the copied workload's queues; `undefined` if there is none to make. Refuses what this operator does not

@@ -11,12 +11,6 @@ import type { BranchedEngines, Branches } from "../branches/branches.ts"
 import { branchLayer } from "../branches/cluster-branches.ts"
 import { branchSyncLayer } from "../branches/sync/branch-sync-capability.ts"
 import { copyLayer, type CopySettings } from "../copies/copy-target-capability.ts"
-import type { Capabilities } from "../ground/capability.ts"
-import type { CopyTargets } from "../ground/copy-targets.ts"
-import type { FleetView } from "../ground/fleet-view.ts"
-import type { OwnCluster } from "../ground/own-cluster.ts"
-import type { Sessions } from "../ground/sessions.ts"
-import type { Targets } from "../ground/targets.ts"
 import type { Changes } from "../kernel/change-feed.ts"
 import type { Events } from "../kernel/event-recorder.ts"
 import { policyLayer } from "../policies/policy-capability.ts"
@@ -26,18 +20,24 @@ import type { QueueSplitting } from "../queues/queue-splitting.ts"
 import { splitLayer } from "../queues/split-capability.ts"
 import { fleetSplitsLayer } from "../queues/sync/fleet-splits.ts"
 import { splitSyncLayer } from "../queues/sync/split-sync-capability.ts"
+import type { Capabilities } from "../services/capability.ts"
+import type { CopyTargets } from "../services/copy-targets.ts"
+import type { FleetView } from "../services/fleet-view.ts"
+import type { OwnCluster } from "../services/own-cluster.ts"
+import type { Sessions } from "../services/sessions.ts"
+import type { Targets } from "../services/targets.ts"
 import { memberLayer } from "../sessions/member/member-capability.ts"
-import { type PrimaryGround, primaryLayer } from "../sessions/primary/primary-capability.ts"
-import type { SessionGround } from "../sessions/session-ground.ts"
+import { type PrimaryServices, primaryLayer } from "../sessions/primary/primary-capability.ts"
+import type { SessionServices } from "../sessions/session-services.ts"
 
-/** The services on which capabilities stand, provided by the operator. `Capabilities`: none yet. */
-export type Ground =
+/** The services that the operator gives to its capabilities. `Capabilities`: none yet. */
+export type OperatorServices =
   | Capabilities
   | OwnCluster
   | Changes
   | Events
-  | SessionGround
-  | PrimaryGround
+  | SessionServices
+  | PrimaryServices
   | BranchedEngines
   | CopySettings
   | QueueSplitting
@@ -45,7 +45,7 @@ export type Ground =
 /** The services of the capabilities that the operator asks. */
 export type Asked = Capabilities | Sessions | Targets | FleetView | CopyTargets | Branches | QueueSplits
 
-export type OperatorCapabilities = Layer.Layer<Asked, never, Ground | Agents | ClusterConnector>
+export type OperatorCapabilities = Layer.Layer<Asked, never, OperatorServices | Agents | ClusterConnector>
 
 /**
  * The capabilities in the order in which they are made and asked. A capability that sessions may wait for stands before

@@ -12,8 +12,8 @@ import { type SessionInfo, sessions } from "../../domain/resources/session.ts"
 import { targetObject } from "../../domain/targets/target-object.ts"
 import { formatTargetName, formatTargetPath } from "../../domain/targets/target-path.ts"
 import type { Target } from "../../domain/targets/target.ts"
-import type { FurtherStatus } from "../ground/capability.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
+import type { FurtherStatus } from "../services/capability.ts"
 
 /** The client's release that this operator is compatible with, with the operator's own version as build metadata. */
 export const operatorVersion = (own: string): string => `3.250.0+braid.${own}`

@@ -1,6 +1,6 @@
 /**
- * Composes an operator: the ground, the capabilities on it, and the facade that asks them. The capabilities do the
- * work; the leadership decides who may run an operator.
+ * Composes an operator: its services, the capabilities that use them, and the facade that asks them. The capabilities
+ * do the work; the leadership decides who may run an operator.
  */
 
 import { Clock, Context, Effect, Layer, Result, type Scope } from "effect"
@@ -36,12 +36,6 @@ import { CopySettings } from "../copies/copy-target-capability.ts"
 import { copyTargetRequests } from "../copies/copy-target-requests.ts"
 import type { ConfigurationSource } from "../fleet/configuration-source.ts"
 import type { ClusterOwners } from "../fleet/reported-clusters.ts"
-import { Capabilities, type FurtherStatus } from "../ground/capability.ts"
-import { CopyTargets } from "../ground/copy-targets.ts"
-import { FleetView } from "../ground/fleet-view.ts"
-import { OwnCluster } from "../ground/own-cluster.ts"
-import { type ServedSession, Sessions } from "../ground/sessions.ts"
-import { Targets } from "../ground/targets.ts"
 import { ChangeFeed, Changes } from "../kernel/change-feed.ts"
 import { Events, makeEventRecorder } from "../kernel/event-recorder.ts"
 import { failingLists, type UnreadCollections } from "../kernel/failing-lists.ts"
@@ -56,9 +50,15 @@ import { PodReviews } from "../queues/pod-reviews.ts"
 import { QueueSplits } from "../queues/queue-splits.ts"
 import { QueueSplitting, type SplittingOptions } from "../queues/queue-splitting.ts"
 import { makeInterceptions } from "../relay/interceptions.ts"
-import { PrimaryGround } from "../sessions/primary/primary-capability.ts"
+import { Capabilities, type FurtherStatus } from "../services/capability.ts"
+import { CopyTargets } from "../services/copy-targets.ts"
+import { FleetView } from "../services/fleet-view.ts"
+import { OwnCluster } from "../services/own-cluster.ts"
+import { type ServedSession, Sessions } from "../services/sessions.ts"
+import { Targets } from "../services/targets.ts"
+import { PrimaryServices } from "../sessions/primary/primary-capability.ts"
 import { SessionEnds } from "../sessions/session-ends.ts"
-import { SessionGround } from "../sessions/session-ground.ts"
+import { SessionServices } from "../sessions/session-services.ts"
 import { admitConnect, usable } from "./admit-connect.ts"
 import { admitPerson } from "./admit-person.ts"
 import { type Asked, type OperatorCapabilities, operatorCapabilities } from "./capabilities.ts"
@@ -134,7 +134,7 @@ export const makeOperator = (
   })
 
 /** The services that capabilities are made on. */
-const makeGround = Effect.fnUntraced(function* (options: OperatorOptions, { fingerprint }: UserAuthority) {
+const makeServices = Effect.fnUntraced(function* (options: OperatorOptions, { fingerprint }: UserAuthority) {
   const { own } = yield* ClusterConnector
   const { bounds, configuration, namespace, protectedNamespaces } = options
   const notifier = new SessionNotifier()
@@ -148,7 +148,7 @@ const makeGround = Effect.fnUntraced(function* (options: OperatorOptions, { fing
       bounds
     }),
     Context.add(Changes, new ChangeFeed()),
-    Context.add(SessionGround, {
+    Context.add(SessionServices, {
       notifier,
       ends: new SessionEnds(),
       interceptions: yield* makeInterceptions,
@@ -156,7 +156,7 @@ const makeGround = Effect.fnUntraced(function* (options: OperatorOptions, { fing
       podlessMillis: options.podlessMillis,
       requirePrimary: options.requirePrimary ?? false
     }),
-    Context.add(PrimaryGround, {
+    Context.add(PrimaryServices, {
       operatorVersion: operatorVersion(options.version),
       fingerprint,
       configuration,
@@ -180,8 +180,8 @@ const makeFacade = Effect.fnUntraced(function* (
 ) {
   const { own } = yield* ClusterConnector
   const authority = yield* ensureUserAuthority(own.api, options.namespace)
-  const ground = yield* makeGround(options, authority)
-  const asked = yield* Effect.provideContext(Layer.build(capabilities), ground)
+  const services = yield* makeServices(options, authority)
+  const asked = yield* Effect.provideContext(Layer.build(capabilities), services)
   const quota = makeSessionQuota(options.bounds, () => usersSessions(Context.get(asked, Sessions)))
   yield* countHolding("sessions with connections", quota.size)
   const installation = sha256Hex(`installation ${options.namespace}`).slice(0, 32)
@@ -192,7 +192,7 @@ const makeFacade = Effect.fnUntraced(function* (
   }
   return facadeOf({
     options,
-    ground: Context.get(ground, SessionGround),
+    services: Context.get(services, SessionServices),
     api: own.api,
     authority,
     asked,
@@ -209,7 +209,7 @@ interface Operator {
   readonly options: OperatorOptions
   /** The API of the operator's own cluster. */
   readonly api: KubeApi
-  readonly ground: SessionGround["Service"]
+  readonly services: SessionServices["Service"]
   readonly authority: UserAuthority
   readonly asked: Context.Context<Asked>
   readonly quota: SessionQuota
@@ -222,7 +222,7 @@ interface Operator {
 }
 
 const facadeOf = (operator: Operator): Facade => {
-  const { api, asked, authority, ground, options, quota, users, wall } = operator
+  const { api, asked, authority, services, options, quota, users, wall } = operator
   const problems = Effect.sync(() => problemsOf(operator))
   const [branches, copies] = [Context.get(asked, Branches), Context.get(asked, CopyTargets)]
   const [sessions, targets] = [Context.get(asked, Sessions), Context.get(asked, Targets)]
@@ -244,7 +244,7 @@ const facadeOf = (operator: Operator): Facade => {
   }
   const listClusters = Effect.map(Clock.currentTimeMillis, Context.get(asked, FleetView).objects)
   const cluster = (name: string) => Effect.flatMap(listClusters, (clusters) => clusterNamed(clusters, name))
-  const stopping = { api, ends: ground.ends, sessions }
+  const stopping = { api, ends: services.ends, sessions }
   return {
     problems,
     connect: (request) => admitConnect(reception, request),
@@ -268,7 +268,7 @@ const facadeOf = (operator: Operator): Facade => {
     portLocks: (...of) => Effect.flatMap(Clock.currentTimeMillis, (now) => portLocks({ sessions, splits }, ...of, now)),
     watchInterceptions: ({ user }, key) =>
       Effect.mapError(
-        ground.interceptions.watch(user, key === undefined ? undefined : cleanText(key, textLimits.parameter)),
+        services.interceptions.watch(user, key === undefined ? undefined : cleanText(key, textLimits.parameter)),
         internalError
       ),
     reviewPod: (uid, body) => answerPodReview(Context.get(asked, PodReviews), uid, body),

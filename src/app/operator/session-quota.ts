@@ -7,7 +7,7 @@
 import { Effect, type Scope } from "effect"
 import { type AskedConnection, boundProblem, type SessionBounds } from "../../domain/sessions/session-bounds.ts"
 import { type ApiError, forbidden } from "../api/status.ts"
-import type { ServedSession } from "../ground/sessions.ts"
+import type { ServedSession } from "../services/sessions.ts"
 
 export interface SessionQuota {
   /**

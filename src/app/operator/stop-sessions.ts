@@ -10,8 +10,8 @@ import { parseSessionReference, sessionIdHex } from "../../domain/sessions/sessi
 import type { KubeApi } from "../../ports/kube-api.ts"
 import type { SessionSelection } from "../api/operator-facade.ts"
 import { type ApiError, badRequest, forbidden, internalError, notFound } from "../api/status.ts"
-import type { DistantSession, ServedSession, ServedSessions, Sessions } from "../ground/sessions.ts"
 import { logWarning } from "../kernel/log.ts"
+import type { DistantSession, ServedSession, ServedSessions, Sessions } from "../services/sessions.ts"
 import type { SessionEnds } from "../sessions/session-ends.ts"
 
 /** Most sessions of other clusters that are stopped side by side. */

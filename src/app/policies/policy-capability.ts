@@ -17,16 +17,16 @@ import { type PolicySubject, type Resource, targetResource } from "../../domain/
 import type { UnreadableResource } from "../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 import { type ApiError, forbidden, internalError } from "../api/status.ts"
-import { withCapability } from "../ground/capability.ts"
-import { OwnCluster } from "../ground/own-cluster.ts"
+import { retryingApi } from "../kernel/retrying-api.ts"
+import { withCapability } from "../services/capability.ts"
+import { OwnCluster } from "../services/own-cluster.ts"
 import {
   type HeldLimits,
   type LimitedPod,
   type LimitedSession,
   SessionLimits,
   type WantedCopy
-} from "../ground/session-limits.ts"
-import { retryingApi } from "../kernel/retrying-api.ts"
+} from "../services/session-limits.ts"
 import { type KnownPolicies, makeKnownPolicies } from "./known-policies.ts"
 import { type Lineages, makeLineages, readCopied } from "./lineage.ts"
 

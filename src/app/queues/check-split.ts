@@ -12,7 +12,7 @@ import type { WantedSplit } from "../../domain/queues/wanted-split.ts"
 import type { JqPrograms } from "../../ports/jq-programs.ts"
 import type { KubeError, KubeObject } from "../../ports/kube-api.ts"
 import type { QueueError } from "../../ports/message-queues.ts"
-import { containerOf, type ResolveGround, resolveSplit } from "./resolve-split.ts"
+import { containerOf, type ResolveServices, resolveSplit } from "./resolve-split.ts"
 import { orRefuse, SplitRefused } from "./split-refused.ts"
 
 /** The port takes one program at a time. */
@@ -31,19 +31,19 @@ const checkPrograms = (jq: JqPrograms["Service"], { filters }: WantedSplit): Eff
   )
 
 const check = Effect.fnUntraced(function* (
-  ground: ResolveGround,
+  services: ResolveServices,
   wanted: WantedSplit,
   object: KubeObject,
   objects: SplitObjects
 ): Effect.fn.Return<boolean, KubeError | QueueError | SplitRefused> {
   const { filters, isAutomatic, workload } = wanted
   const { configuration, template, variables } = yield* Effect.flatMap(
-    resolveSplit(ground, workload, object, objects),
+    resolveSplit(services, workload, object, objects),
     Effect.fromResult
   )
   const container = containerOf(template.template, workload.container)
   const read = yield* orRefuse(sessionFilters(configuration, { container, variables }, filters))
-  yield* checkPrograms(ground.jq, wanted)
+  yield* checkPrograms(services.jq, wanted)
   return !isAutomatic || read.size > 0
 })
 
@@ -52,12 +52,12 @@ const check = Effect.fnUntraced(function* (
  * failures are those of {@link resolveSplit}.
  */
 export const checkSplit = (
-  ground: ResolveGround,
+  services: ResolveServices,
   wanted: WantedSplit,
   object: KubeObject,
   objects: SplitObjects
 ): Effect.Effect<Result.Result<boolean, SplitRefused>, KubeError | QueueError> =>
-  check(ground, wanted, object, objects).pipe(
+  check(services, wanted, object, objects).pipe(
     Effect.map(Result.succeed),
     Effect.catchTag("SplitRefused", (refused) =>
       Effect.succeed(

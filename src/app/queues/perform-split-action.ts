@@ -48,7 +48,7 @@ import type { QueueSession } from "./split-table.ts"
 import { putWebhook, removeWebhook } from "./split-webhook.ts"
 
 /** Everything by which actions are carried out. */
-export interface ActingGround {
+export interface ActingServices {
   readonly api: KubeApi
   readonly queues: MessageQueues["Service"]
   readonly jq: JqPrograms["Service"]
@@ -105,8 +105,8 @@ const recordOf = ({ known, queues }: SeenSplit, name: string): Effect.Effect<Sto
     : Effect.succeed(found)
 }
 
-const recordSplit = (ground: ActingGround, seen: SeenSplit, action: Act<"RecordSplit">): Performing => {
-  const { api, splits } = ground
+const recordSplit = (services: ActingServices, seen: SeenSplit, action: Act<"RecordSplit">): Performing => {
+  const { api, splits } = services
   const { _tag: _, ...content } = action
   const { place } = seen.known
   const { container = "" } = seen
@@ -117,12 +117,12 @@ const recordSplit = (ground: ActingGround, seen: SeenSplit, action: Act<"RecordS
     phase: "Starting",
     restart: undefined
   })
-  return api.create(splitPatches, object).pipe(orReread(ground, splits, name), Effect.map(splits.wrote))
+  return api.create(splitPatches, object).pipe(orReread(services, splits, name), Effect.map(splits.wrote))
 }
 
 /** Has a turn made again, with the object as it is, if it is not as the cache shows it. */
 const orReread =
-  ({ api }: ActingGround, cache: Reflector, name: string) =>
+  ({ api }: ActingServices, cache: Reflector, name: string) =>
   <A>(write: Effect.Effect<A, KubeError>): Effect.Effect<A, KubeError> =>
     write.pipe(
       Effect.catch((error) =>
@@ -133,26 +133,26 @@ const orReread =
     )
 
 /** Changes the record as it was seen. */
-const patchSplit = (ground: ActingGround, seen: SeenSplit, patch: (stored: StoredSplit) => object): Performing => {
-  const { api, splits } = ground
+const patchSplit = (services: ActingServices, seen: SeenSplit, patch: (stored: StoredSplit) => object): Performing => {
+  const { api, splits } = services
   const { stored } = seen
   if (stored === undefined) return Effect.fail(changedMeanwhile(api, "patch", "the split has no record"))
   const name = splitObjectName(stored.place)
   return api
     .mergePatch(splitPatches, name, patch(stored))
-    .pipe(orReread(ground, splits, name), Effect.map(splits.wrote))
+    .pipe(orReread(services, splits, name), Effect.map(splits.wrote))
 }
 
-const deleteSplit = (ground: ActingGround, { known }: SeenSplit, action: Act<"DeleteRecord">): Performing => {
-  const { api, splits } = ground
+const deleteSplit = (services: ActingServices, { known }: SeenSplit, action: Act<"DeleteRecord">): Performing => {
+  const { api, splits } = services
   const name = splitObjectName(known.place)
   return api
     .delete(splitPatches, name, action.precondition)
-    .pipe(orReread(ground, splits, name), Effect.andThen(splits.reread(name)))
+    .pipe(orReread(services, splits, name), Effect.andThen(splits.reread(name)))
 }
 
-const recordQueue = (ground: ActingGround, seen: SeenSplit, action: Act<"RecordQueue">): Performing => {
-  const { addsSessionKey, api, records } = ground
+const recordQueue = (services: ActingServices, seen: SeenSplit, action: Act<"RecordQueue">): Performing => {
+  const { addsSessionKey, api, records } = services
   const { name, owner, source } = action
   const { sessionKey, sharedMillis } =
     (owner._tag === "Session" ? seen.sessions.find(({ wanted }) => wanted.uid === owner.session) : undefined) ?? {}
@@ -160,7 +160,7 @@ const recordQueue = (ground: ActingGround, seen: SeenSplit, action: Act<"RecordQ
   const shown = addsSessionKey ? sessionKey : undefined
   const queue = newQueueObject(object, seen.known.place, { name, owner, source, sessionKey: shown, sharedMillis })
   return api.create(queueRecords, queue).pipe(
-    orReread(ground, records, object),
+    orReread(services, records, object),
     Effect.map((made) => {
       records.wrote(made)
       seen.known.queues.set(name, { _tag: "Absent" })
@@ -173,7 +173,7 @@ const withoutRedrive = (attributes: Readonly<Record<string, string>>): Readonly<
 
 /** Makes a queue like the original. Its dead letters stay out if SQS does not allow the source to have them. */
 const createQueue = Effect.fnUntraced(function* (
-  { queues }: ActingGround,
+  { queues }: ActingServices,
   seen: SeenSplit,
   { name }: Act<"CreateQueue">
 ): Effect.fn.Return<void, KubeError | QueueError> {
@@ -208,7 +208,7 @@ const addressOf = (seen: SeenSplit, queue: string): string => {
 }
 
 const readQueue = Effect.fnUntraced(function* (
-  { queues }: ActingGround,
+  { queues }: ActingServices,
   seen: SeenSplit,
   { queue }: Act<"ReadQueue">
 ): Effect.fn.Return<void, QueueError> {
@@ -229,7 +229,7 @@ const readQueue = Effect.fnUntraced(function* (
 })
 
 const deleteQueue = Effect.fnUntraced(function* (
-  { queues }: ActingGround,
+  { queues }: ActingServices,
   seen: SeenSplit,
   { name }: Act<"DeleteQueue">
 ): Effect.fn.Return<void, KubeError | QueueError> {
@@ -241,25 +241,25 @@ const deleteQueue = Effect.fnUntraced(function* (
 })
 
 const forgetQueue = Effect.fnUntraced(function* (
-  ground: ActingGround,
+  services: ActingServices,
   seen: SeenSplit,
   { name }: Act<"ForgetQueue">
 ): Effect.fn.Return<void, KubeError> {
-  const { api, records } = ground
+  const { api, records } = services
   const { object } = yield* recordOf(seen, name)
-  yield* api.delete(queueRecords, object).pipe(orReread(ground, records, object))
+  yield* api.delete(queueRecords, object).pipe(orReread(services, records, object))
   yield* records.reread(object)
 })
 
 const quiet = Effect.fnUntraced(function* (
-  ground: ActingGround,
+  services: ActingServices,
   seen: SeenSplit,
   { at, name }: Act<"QuietQueue">
 ): Effect.fn.Return<void, KubeError> {
   const queue = yield* recordOf(seen, name)
-  const { api, records } = ground
+  const { api, records } = services
   const write = api.mergePatch(queueRecords, queue.object, quietQueue(queue, at))
-  records.wrote(yield* orReread(ground, records, queue.object)(write))
+  records.wrote(yield* orReread(services, records, queue.object)(write))
 })
 
 /** A queue that a split sends messages to, or that a session leaves. `maximumMessageSize`: bytes, where it counts. */
@@ -270,7 +270,7 @@ const destination = (
 ): DestinationQueue => ({ url, isFifo: isFifoName(url), maximumMessageSize, sessionKey })
 
 const drainQueue = Effect.fnUntraced(function* (
-  { queues }: ActingGround,
+  { queues }: ActingServices,
   seen: SeenSplit,
   { queue: name, to }: Act<"DrainQueue">
 ): Effect.fn.Return<void, KubeError> {
@@ -283,7 +283,7 @@ const drainQueue = Effect.fnUntraced(function* (
 
 /** The sessions of a table with their filters: once for each id whose filter chooses messages. */
 const queueSessions = (
-  { addsSessionKey }: ActingGround,
+  { addsSessionKey }: ActingServices,
   { known, sessions }: SeenSplit,
   resolved: ResolvedSplit,
   { routes, source }: ForwardingTable
@@ -306,7 +306,7 @@ const queueSessions = (
   })
 
 const startForwarding = Effect.fnUntraced(function* (
-  ground: ActingGround,
+  services: ActingServices,
   seen: SeenSplit,
   { table }: Act<"StartForwarding">
 ): Effect.fn.Return<number | void, KubeError | QueueError> {
@@ -325,10 +325,10 @@ const startForwarding = Effect.fnUntraced(function* (
         s3Metadata: undefined
       },
       main: destination(queueBeside(url, table.main), undefined, messageSizeOf(attributes)),
-      sessions: resolved === undefined ? [] : queueSessions(ground, seen, resolved, table),
+      sessions: resolved === undefined ? [] : queueSessions(services, seen, resolved, table),
       totals: seen.known.totals.of(url)
     })
-    .pipe(Effect.provideService(MessageQueues, ground.queues), Effect.provideService(JqPrograms, ground.jq))
+    .pipe(Effect.provideService(MessageQueues, services.queues), Effect.provideService(JqPrograms, services.jq))
   // Its end, or that it goes by the table, is heard of.
   return hasBegun ? undefined : Infinity
 })
@@ -364,21 +364,21 @@ const sessionUpdates = Effect.fnUntraced(function* (
 })
 
 const writeSessionStatus = Effect.fnUntraced(function* (
-  ground: ActingGround,
+  services: ActingServices,
   seen: SeenSplit,
   action: Act<"WriteStatus">
 ): Effect.fn.Return<void, KubeError | QueueError> {
   const session = seen.sessions.find(({ wanted }) => wanted.uid === action.uid)
   if (session === undefined) return
   const updates = yield* sessionUpdates(seen, session, action)
-  const { api, events, sessionChanged, sessions: cache } = ground
+  const { api, events, sessionChanged, sessions: cache } = services
   const { metadata } = session
   const now = yield* Clock.currentTimeMillis
   const { name, resourceVersion } = metadata
   yield* writeStatus(
     { api, resource: splitSessions, cache, name },
     { metadata: { resourceVersion }, status: statusPatch(action.status, updates, now) }
-  ).pipe(orReread(ground, cache, name))
+  ).pipe(orReread(services, cache, name))
   const event = splitSessionEvent(action.status)
   if (event !== undefined) events.record(splitSessions, session, event)
   if (action.status.phase === "ready") yield* auditBegin(seen, session)
@@ -386,7 +386,7 @@ const writeSessionStatus = Effect.fnUntraced(function* (
 })
 
 const writeWebhook = Effect.fnUntraced(function* (
-  ground: ActingGround,
+  services: ActingServices,
   seen: SeenSplit
 ): Effect.fn.Return<void, KubeError | QueueError> {
   const { queues, stored, webhook } = seen
@@ -399,13 +399,13 @@ const writeWebhook = Effect.fnUntraced(function* (
   )
   if (stored.updates.size === 0) {
     const updates = yield* updatesFor(seen, names)
-    yield* patchSplit(ground, seen, (one) => withUpdates(one, updates))
+    yield* patchSplit(services, seen, (one) => withUpdates(one, updates))
   }
-  yield* putWebhook(ground.api, wanted)
+  yield* putWebhook(services.api, wanted)
 })
 
 /** The news of a split, about its workload. */
-const report = ({ events }: ActingGround, { known, workload }: SeenSplit, { key, message }: Act<"Report">) =>
+const report = ({ events }: ActingServices, { known, workload }: SeenSplit, { key, message }: Act<"Report">) =>
   Effect.suspend(() => {
     known.reported.add(key)
     const { namespace, name } = known.place
@@ -431,53 +431,53 @@ type QueueAction = Exclude<
   >
 >
 
-const performAtQueues = (ground: ActingGround, seen: SeenSplit, action: QueueAction): Performing => {
+const performAtQueues = (services: ActingServices, seen: SeenSplit, action: QueueAction): Performing => {
   const { known } = seen
   switch (action._tag) {
     case "RecordQueue":
-      return recordQueue(ground, seen, action)
+      return recordQueue(services, seen, action)
     case "CreateQueue":
-      return createQueue(ground, seen, action)
+      return createQueue(services, seen, action)
     case "ReadQueue":
-      return readQueue(ground, seen, action)
+      return readQueue(services, seen, action)
     case "QuietQueue":
-      return quiet(ground, seen, action)
+      return quiet(services, seen, action)
     case "DrainQueue":
-      return drainQueue(ground, seen, action)
+      return drainQueue(services, seen, action)
     case "StopDrain":
       // The drain's end brings the next turn.
       return Effect.as(known.drains.stop(action.queue), Infinity)
     case "DeleteQueue":
-      return deleteQueue(ground, seen, action)
+      return deleteQueue(services, seen, action)
     case "ForgetQueue":
-      return forgetQueue(ground, seen, action)
+      return forgetQueue(services, seen, action)
     case "StartForwarding":
-      return startForwarding(ground, seen, action)
+      return startForwarding(services, seen, action)
     case "StopForwarding":
       return Effect.sync(() => known.forwarders.stop(action.source.identity))
   }
 }
 
-const perform = (ground: ActingGround, seen: SeenSplit, action: Performed): Performing => {
+const perform = (services: ActingServices, seen: SeenSplit, action: Performed): Performing => {
   switch (action._tag) {
     case "RecordSplit":
-      return recordSplit(ground, seen, action)
+      return recordSplit(services, seen, action)
     case "WriteRecord":
-      return patchSplit(ground, seen, (stored) => changedSplit(stored, action.change))
+      return patchSplit(services, seen, (stored) => changedSplit(stored, action.change))
     case "DeleteRecord":
-      return deleteSplit(ground, seen, action)
+      return deleteSplit(services, seen, action)
     case "WriteStatus":
-      return writeSessionStatus(ground, seen, action)
+      return writeSessionStatus(services, seen, action)
     case "PutWebhook":
-      return writeWebhook(ground, seen)
+      return writeWebhook(services, seen)
     case "RemoveWebhook":
-      return removeWebhook(ground.api, seen.webhook.name)
+      return removeWebhook(services.api, seen.webhook.name)
     case "RestartWorkload":
-      return restartWorkload(ground.api, seen.known.place, action)
+      return restartWorkload(services.api, seen.known.place, action)
     case "Report":
-      return report(ground, seen, action)
+      return report(services, seen, action)
     default:
-      return performAtQueues(ground, seen, action)
+      return performAtQueues(services, seen, action)
   }
 }
 
@@ -489,13 +489,13 @@ export type Outcome = "Done" | "Failed" | "Conflict" | { readonly again: number 
 
 /** Carries out an action, and remembers its failure until it succeeds. */
 export const performSplitAction = (
-  ground: ActingGround,
+  services: ActingServices,
   seen: SeenSplit,
   action: Performed
 ): Effect.Effect<Outcome> => {
   const { failures } = seen.known
   const key = actionKey(action)
-  return perform(ground, seen, action).pipe(
+  return perform(services, seen, action).pipe(
     Effect.matchEffect({
       onSuccess: (at) =>
         Effect.sync((): Outcome => {

@@ -13,7 +13,7 @@ import type { MirrordClusterSession } from "../../domain/resources/mirrord-clust
 import { asksForSplit } from "../../domain/sessions/names.ts"
 import { met, type Requirement } from "../../domain/sessions/requirement.ts"
 import { type ApiError, notFound } from "../api/status.ts"
-import type { ConnectAttempt } from "../ground/capability.ts"
+import type { ConnectAttempt } from "../services/capability.ts"
 
 export class QueueSplits extends Context.Service<
   QueueSplits,

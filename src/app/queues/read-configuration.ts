@@ -33,7 +33,7 @@ import { foundObjects, type FoundObjects, type ObjectName } from "./found-object
 import { orRefuse, SplitRefused } from "./split-refused.ts"
 
 /** The cluster, and the settings of the operator for configurations. */
-export interface ConfigurationGround {
+export interface ConfigurationServices {
   readonly api: KubeApi
   readonly operatorNamespace: string
   /** The chart's value `sqsSplittingLingerTimeout` in seconds, for registries. */
@@ -90,7 +90,7 @@ const chosenConfiguration = (
 
 /** The property lists of a configuration, each from the first of the namespaces that has it. */
 const readLists = Effect.fnUntraced(function* (
-  { api, operatorNamespace }: ConfigurationGround,
+  { api, operatorNamespace }: ConfigurationServices,
   namespace: string,
   names: ReadonlyArray<string>
 ): Effect.fn.Return<ReadonlyArray<NamedList>, KubeError | SplitRefused> {
@@ -135,16 +135,16 @@ const propertiesOf = (found: FoundObjects, list: NamedList): Result.Result<Prope
 
 /** Reads the configuration for a workload with this pod template. */
 export const readConfiguration = Effect.fnUntraced(function* (
-  ground: ConfigurationGround,
+  services: ConfigurationServices,
   workload: SplitWorkload,
   template: JsonObject,
   objects: SplitObjects
 ): Effect.fn.Return<ReadConfiguration, KubeError | SplitRefused> {
-  const { api, lingerSeconds, operatorNamespace } = ground
+  const { api, lingerSeconds, operatorNamespace } = services
   const { namespace } = workload
   const chosen = yield* chosenConfiguration(workload, objects)
   const names = chosen._tag === "SplitConfig" ? propertyListsOf(chosen.object) : []
-  const lists = yield* readLists(ground, namespace, names)
+  const lists = yield* readLists(services, namespace, names)
   yield* orRefuse(secretProblem(lists, operatorNamespace))
   const own = named(configMaps, namespace, configMapsOf(template))
   const found = yield* foundObjects(api, [...own, ...lists.flatMap((list) => [...mapsOf(list), ...secretsOf(list)])])

@@ -29,12 +29,12 @@ import type { MessageQueues, QueueError } from "../../ports/message-queues.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { foundObjects } from "./found-objects.ts"
 import { type FoundQueue, foundQueues } from "./found-queues.ts"
-import { type ConfigurationGround, readConfiguration } from "./read-configuration.ts"
+import { type ConfigurationServices, readConfiguration } from "./read-configuration.ts"
 import { selectorAnswers } from "./selector-answers.ts"
 import { orRefuse, SplitRefused } from "./split-refused.ts"
 
 /** The services and settings that splits are resolved with. */
-export interface ResolveGround extends ConfigurationGround {
+export interface ResolveServices extends ConfigurationServices {
   readonly queues: MessageQueues["Service"]
   readonly jq: JqPrograms["Service"]
   /** Whether pods are isolated one by one where the configuration does not say how they are replaced. */
@@ -90,7 +90,7 @@ const workloadName = ({ kind, name }: NamedWorkload): string => `The ${kindAddre
 
 /** The template of the workload's pods, which may be that of another workload; `undefined` if it has none. */
 export const readTemplate = Effect.fnUntraced(function* (
-  { api }: ResolveGround,
+  { api }: ResolveServices,
   workload: NamedWorkload,
   object: KubeObject
 ): Effect.fn.Return<JsonObject | undefined, KubeError | SplitRefused> {
@@ -136,7 +136,7 @@ const splitTemplate = (
     : Effect.succeed(template)
 }
 
-const timesOf = ({ isolatesPods, waitsForPods }: ResolveGround, configuration: SplitConfiguration): SplitTimes => {
+const timesOf = ({ isolatesPods, waitsForPods }: ResolveServices, configuration: SplitConfiguration): SplitTimes => {
   const { drainSeconds, nameTemplate, restart, ttlSeconds } = configuration
   return {
     restartMillis: restart.timeoutSeconds * 1_000,
@@ -212,15 +212,15 @@ const digestOf = (configuration: SplitConfiguration, updates: Updates): string =
 }
 
 const resolve = Effect.fnUntraced(function* (
-  ground: ResolveGround,
+  services: ResolveServices,
   workload: NamedWorkload,
   object: KubeObject,
   objects: SplitObjects
 ): Effect.fn.Return<ResolvedSplit, KubeError | QueueError | SplitRefused> {
-  const { endpoint, jq, queues } = ground
-  const found = yield* readTemplate(ground, workload, object)
+  const { endpoint, jq, queues } = services
+  const found = yield* readTemplate(services, workload, object)
   const named = { ...workload, container: containerOf(found ?? {}, workload.container) }
-  const { configMaps, configuration } = yield* readConfiguration(ground, named, found ?? {}, objects)
+  const { configMaps, configuration } = yield* readConfiguration(services, named, found ?? {}, objects)
   const template = { template: yield* splitTemplate(workload, configuration, found), configMaps }
   yield* orRefuse(withoutMetadata(configuration))
   const texts = yield* orRefuse(queueVariables(configuration, template))
@@ -233,7 +233,7 @@ const resolve = Effect.fnUntraced(function* (
   // Values that cannot follow are refused now and not when there are temporary queues.
   const updates = yield* orRefuse(updatesOf({ identityOf, template, variables }, (identity) => identity))
   const digest = digestOf(configuration, updates)
-  return { digest, configuration, times: timesOf(ground, configuration), variables, template, sources, identityOf }
+  return { digest, configuration, times: timesOf(services, configuration), variables, template, sources, identityOf }
 })
 
 /**
@@ -242,12 +242,12 @@ const resolve = Effect.fnUntraced(function* (
  * administrator or the user acts.
  */
 export const resolveSplit = (
-  ground: ResolveGround,
+  services: ResolveServices,
   workload: NamedWorkload,
   object: KubeObject,
   objects: SplitObjects
 ): Effect.Effect<Result.Result<ResolvedSplit, SplitRefused>, KubeError | QueueError> =>
-  resolve(ground, workload, object, objects).pipe(
+  resolve(services, workload, object, objects).pipe(
     Effect.map(Result.succeed),
     Effect.catchTag("SplitRefused", (refused) => Effect.succeed(Result.fail(refused)))
   )

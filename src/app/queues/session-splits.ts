@@ -40,14 +40,14 @@ import { checkSplit } from "./check-split.ts"
 import type { ChildSplitState } from "./child-splits.ts"
 import type { ConfigurationArrivals } from "./configuration-arrivals.ts"
 import type { QueueSplits } from "./queue-splits.ts"
-import { containerOf, readTemplate, type ResolveGround } from "./resolve-split.ts"
+import { containerOf, readTemplate, type ResolveServices } from "./resolve-split.ts"
 import type { Splits } from "./split-controller.ts"
 import type { SplitRefused } from "./split-refused.ts"
 
 export interface SessionSplitsOptions {
   /** The API for calls that a client waits for. */
   readonly awaited: KubeApi
-  readonly resolving: ResolveGround
+  readonly resolving: ResolveServices
   readonly objects: (namespace: string) => SplitObjects
   readonly arrivals: ConfigurationArrivals
   readonly splits: Splits

@@ -42,9 +42,9 @@ import { auditEnds } from "./audit-splits.ts"
 import { isolatePods } from "./isolate-pods.ts"
 import { forgetEnded, type KnownSplit, makeKnownSplit } from "./known-split.ts"
 import { observeSplit, resolvedOf, type SeenSplit } from "./observe-split.ts"
-import { type ActingGround, performSplitAction } from "./perform-split-action.ts"
+import { type ActingServices, performSplitAction } from "./perform-split-action.ts"
 import type { SplittingOptions } from "./queue-splitting.ts"
-import { type ResolveGround, resolveSplit } from "./resolve-split.ts"
+import { type ResolveServices, resolveSplit } from "./resolve-split.ts"
 import { type MakeForwarders, makeRunningForwarders } from "./running-forwarders.ts"
 import { webhookState } from "./split-webhook.ts"
 
@@ -58,8 +58,8 @@ const lookEvery = 30_000
 const fence = callLimit
 
 /** Everything that the splits of one cluster stand on. */
-export interface SplitsGround extends Omit<ActingGround, "splits" | "records" | "sessions"> {
-  readonly resolving: ResolveGround
+export interface SplitServices extends Omit<ActingServices, "splits" | "records" | "sessions"> {
+  readonly resolving: ResolveServices
   /** The configurations of queues. */
   readonly objects: (namespace: string) => SplitObjects
   /** How API servers reach this operator. */
@@ -87,8 +87,8 @@ interface Entry {
 }
 
 interface State {
-  readonly ground: SplitsGround
-  readonly acting: ActingGround
+  readonly services: SplitServices
+  readonly acting: ActingServices
   readonly entries: Map<string, Entry>
   readonly splits: Reflector
   readonly records: Reflector
@@ -124,7 +124,7 @@ const storedOf = (state: State, key: string) => ({
 })
 
 /** The workload as it is now; `undefined` if there is none. */
-const readWorkload = ({ api }: SplitsGround, { kind, name, namespace }: SplitPlace) =>
+const readWorkload = ({ api }: SplitServices, { kind, name, namespace }: SplitPlace) =>
   api.get({ ...kindAddress(kind), scope: "Namespaced" }, name, namespace).pipe(orIf("NotFound", Effect.undefined))
 
 const isIsolated = ({ metadata: { labels } }: KubeObject): boolean => labels?.[isolatedLabel] !== undefined
@@ -162,7 +162,7 @@ const followPods = Effect.fnUntraced(function* (
       // Otherwise the look at a split of which nothing is left would be followed by another one, for ever.
       if (entry.pods?.isSeen === true) state.enqueue(key)
     }
-    const cache = yield* makeReflector(state.ground.api, splitPods, changed, selection).pipe(Scope.provide(scope))
+    const cache = yield* makeReflector(state.services.api, splitPods, changed, selection).pipe(Scope.provide(scope))
     entry.pods = { selector, scope, cache, isSeen: false }
   }
   yield* entry.pods.cache.awaitSynced
@@ -185,14 +185,14 @@ const resolve = Effect.fnUntraced(function* (
   container: string
 ): Effect.fn.Return<number> {
   const { place } = known
-  const objects = state.ground.objects(place.namespace)
+  const objects = state.services.objects(place.namespace)
   const inputs = inputsOf(workload, objects, container)
   const now = yield* Clock.currentTimeMillis
   const before = known.resolution
   if (before !== undefined && before.inputs === inputs && now < before.at + resolveEvery)
     return before.at + resolveEvery
   const wanted = { ...place, container }
-  const found = yield* Effect.result(resolveSplit(state.ground.resolving, wanted, workload, objects))
+  const found = yield* Effect.result(resolveSplit(state.services.resolving, wanted, workload, objects))
   if (Result.isFailure(found)) {
     yield* logWarning("queues of a workload were not looked up", {
       namespace: place.namespace,
@@ -251,7 +251,7 @@ const forget = (state: State, key: string): Effect.Effect<undefined> =>
 
 /** The webhook for the workload's pods: as it is, and as it has to be. */
 const webhookOf = Effect.fnUntraced(function* (
-  { ground }: State,
+  { services }: State,
   place: SplitPlace,
   stored: StoredSplit | undefined,
   workload: KubeObject | undefined
@@ -259,9 +259,9 @@ const webhookOf = Effect.fnUntraced(function* (
   const name = podWebhookName(place, sha256Hex)
   const view = workload === undefined ? undefined : Result.getOrUndefined(readResource(splitWorkload, workload))
   if (stored === undefined || view === undefined)
-    return { name, wanted: undefined, state: yield* webhookState(ground.api, name, undefined) }
+    return { name, wanted: undefined, state: yield* webhookState(services.api, name, undefined) }
   // Without a client there is no new webhook; an old one can be removed all the same.
-  const wanted = Result.map(yield* Effect.result(ground.webhookClient), (client) =>
+  const wanted = Result.map(yield* Effect.result(services.webhookClient), (client) =>
     podWebhook({
       name,
       split: stored.record.uid,
@@ -270,7 +270,7 @@ const webhookOf = Effect.fnUntraced(function* (
       client
     })
   )
-  return { name, wanted, state: yield* webhookState(ground.api, name, Result.getOrUndefined(wanted)) }
+  return { name, wanted, state: yield* webhookState(services.api, name, Result.getOrUndefined(wanted)) }
 })
 
 /** The names and uids of what a split has. */
@@ -294,11 +294,11 @@ const look = Effect.fnUntraced(function* (
   key: string,
   place: SplitPlace
 ): Effect.fn.Return<{ readonly seen: SeenSplit; readonly lookAt: number }, KubeError | QueueError> {
-  const { ground } = state
+  const { services } = state
   const { queues, sessions, stored } = storedOf(state, key)
   const entry = yield* entryOf(state, key, place)
   const { known } = entry
-  const workload = yield* readWorkload(ground, place)
+  const workload = yield* readWorkload(services, place)
   const pods = yield* followPods(state, entry, workload)
   const wanted = sessions.filter((session) => isWanted(session.wanted))
   const container = stored?.container ?? wanted.toSorted((a, b) => byStart(a.wanted, b.wanted))[0]?.container
@@ -328,7 +328,7 @@ const isOver = ({ known, queues, sessions, stored, webhook }: SeenSplit): boolea
  * come here again at the latest; `undefined` if no pod is out of its set.
  */
 const endIsolation = Effect.fnUntraced(function* (
-  { ground: { api } }: State,
+  { services: { api } }: State,
   { known: { place }, pods, workload }: SeenSplit
 ): Effect.fn.Return<number | undefined> {
   if (workload !== undefined && !pods.some(isIsolated)) return undefined
@@ -397,9 +397,9 @@ export interface Splits {
 
 /** Runs the controller for as long as the scope lives. */
 export const makeSplits = Effect.fnUntraced(function* (
-  ground: SplitsGround
+  services: SplitServices
 ): Effect.fn.Return<Splits, never, Scope.Scope> {
-  const { api } = ground
+  const { api } = services
   const entries = new Map<string, Entry>()
   yield* countHolding("splits of queues", () => entries.size)
   const reconciler: { controller: Controller | undefined } = { controller: undefined }
@@ -416,15 +416,15 @@ export const makeSplits = Effect.fnUntraced(function* (
   const sessions = yield* makeReflector(api, splitSessions, (object) =>
     changed(placeIn(splitSessions, object, storedSession))
   )
-  const { sharedForwarders } = ground
+  const { sharedForwarders } = services
   const makeForwarders: MakeForwarders =
     sharedForwarders === undefined
       ? (_place, options) => makeRunningForwarders(options)
       : yield* sharedForwarders(api, changed)
   const state: State = {
-    ground,
+    services,
     makeForwarders,
-    acting: { ...ground, splits, records, sessions },
+    acting: { ...services, splits, records, sessions },
     entries,
     splits,
     records,

@@ -126,7 +126,7 @@ export const endedConnection = (watch: AgentWatch, { close, isEarly, reason }: C
   return { ...watch, earlyEnds, lost: earlyEnds > earlyEndsBorne ? `${endsConnections}: ${reason}` : undefined }
 }
 
-/** The watch after an answer of an agent that has not confirmed a port. `since`: the rounds when it was asked for it. */
+/** The watch over an agent that answers and has not confirmed a port. `since`: the rounds when it was asked for it. */
 export const leftPortOpen = (watch: AgentWatch, port: number, since: number): AgentWatch =>
   watch.lost === undefined && watch.rounds - since > confirmsAfter
     ? { ...watch, lost: `it answers, and has not confirmed port ${port} for ${(confirmsAfter * roundEvery) / 1_000} s` }

@@ -4,12 +4,12 @@ import { Branches } from "../../../src/app/branches/branches.ts"
 import { branchLayer } from "../../../src/app/branches/cluster-branches.ts"
 import { branchSyncLayer } from "../../../src/app/branches/sync/branch-sync-capability.ts"
 import { copyLayer } from "../../../src/app/copies/copy-target-capability.ts"
-import { OwnCluster } from "../../../src/app/ground/own-cluster.ts"
-import type { Ground, OperatorCapabilities } from "../../../src/app/operator/capabilities.ts"
+import type { OperatorServices, OperatorCapabilities } from "../../../src/app/operator/capabilities.ts"
 import { policyLayer } from "../../../src/app/policies/policy-capability.ts"
 import { tlsLayer } from "../../../src/app/policies/tls-capability.ts"
 import type { QueueSplits } from "../../../src/app/queues/queue-splits.ts"
 import { splitLayer } from "../../../src/app/queues/split-capability.ts"
+import { OwnCluster } from "../../../src/app/services/own-cluster.ts"
 import { memberLayer } from "../../../src/app/sessions/member/member-capability.ts"
 import { primaryLayer } from "../../../src/app/sessions/primary/primary-capability.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
@@ -104,7 +104,7 @@ const inMemory = (cluster: string, directory: BranchDirectory) =>
 export const withBranches = (
   cluster: string,
   branches: BranchDirectory,
-  splits: Layer.Layer<QueueSplits, never, Ground> = splitLayer
+  splits: Layer.Layer<QueueSplits, never, OperatorServices> = splitLayer
 ): OperatorCapabilities =>
   policyLayer.pipe(
     (above) => Layer.provideMerge(tlsLayer, above),

@@ -2,16 +2,16 @@
 
 import { assert, describe } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
-import { SessionLimits } from "../../../src/app/ground/session-limits.ts"
 import { policyLayer } from "../../../src/app/policies/policy-capability.ts"
+import { SessionLimits } from "../../../src/app/services/session-limits.ts"
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordPolicies } from "../../../src/domain/resources/policies/mirrord-policies.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
-import { groundOf } from "../../support/ground.ts"
 import { connectTo, opened, refusedWith } from "../../support/memory-session.ts"
 import { memoryCluster } from "../../support/memory-world.ts"
+import { servicesOf } from "../../support/services.ts"
 import { allow, client, logs, refusalOf, steal } from "../policies/policed.ts"
 import { begin, type Copied, made, minutes, refused, replicas, defaultSpec } from "./copied.ts"
 import { beginFleet, type FleetCopied } from "./fleet-copied.ts"
@@ -112,7 +112,7 @@ describe("a policy of a single cluster", () => {
     const cluster = memoryCluster("a")
     cluster.api.write(pods, "plain", {}, "default")
     allow(cluster, "calm", { block: ["steal"], targetPath: "pod/plain" })
-    const made = yield* Effect.provideContext(Layer.build(policyLayer), yield* groundOf({ api: cluster.api }))
+    const made = yield* Effect.provideContext(Layer.build(policyLayer), yield* servicesOf({ api: cluster.api }))
     yield* pass("1 second")
     const target = { _tag: "Workload", kind: "pod", name: "plain", container: undefined } as const
     const session = { namespace: "default", target, containers: undefined, profile: undefined }

@@ -2,8 +2,8 @@
 
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import type { DistantSession } from "../../../src/app/ground/sessions.ts"
 import { stopSession, stopSessions } from "../../../src/app/operator/stop-sessions.ts"
+import type { DistantSession } from "../../../src/app/services/sessions.ts"
 import { SessionEnds } from "../../../src/app/sessions/session-ends.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"

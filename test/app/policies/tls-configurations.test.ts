@@ -2,8 +2,8 @@
 
 import { assert, describe } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer } from "effect"
-import { TlsSettings, type TlsSubject } from "../../../src/app/ground/tls-settings.ts"
 import { tlsLayer } from "../../../src/app/policies/tls-capability.ts"
+import { TlsSettings, type TlsSubject } from "../../../src/app/services/tls-settings.ts"
 import { pods, replicaSets } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterPolicies, mirrordPolicies } from "../../../src/domain/resources/policies/mirrord-policies.ts"
 import {
@@ -13,9 +13,9 @@ import {
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
-import { groundOf } from "../../support/ground.ts"
 import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../support/memory-session.ts"
 import { type MemoryCluster, memoryCluster } from "../../support/memory-world.ts"
+import { servicesOf } from "../../support/services.ts"
 import { certificateOf } from "../../support/user-certificate.ts"
 
 const port = (number: number) => ({
@@ -155,7 +155,7 @@ describe("the agents of a single cluster", () => {
     const cluster = memoryCluster("a")
     configure(cluster, "all", { ports: [port(443)] })
     cluster.api.before = ({ verb }) => (verb === "list" ? Effect.sleep("2 seconds") : Effect.void)
-    const made = yield* Effect.provideContext(Layer.build(tlsLayer), yield* groundOf({ api: cluster.api }))
+    const made = yield* Effect.provideContext(Layer.build(tlsLayer), yield* servicesOf({ api: cluster.api }))
     const asked = yield* Effect.forkChild(Context.get(made, TlsSettings).stealTls(subject), { startImmediately: true })
     yield* pass("5 seconds")
     assert.deepStrictEqual(

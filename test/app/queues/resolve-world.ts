@@ -5,7 +5,7 @@ import { jqPrograms } from "../../../src/adapters/jq/jq-programs.ts"
 import { checkSplit } from "../../../src/app/queues/check-split.ts"
 import {
   type ResolvedSplit,
-  type ResolveGround,
+  type ResolveServices,
   resolveSplit,
   updatesOf
 } from "../../../src/app/queues/resolve-split.ts"
@@ -21,7 +21,7 @@ export class ResolveWorld {
   readonly api = new MemoryKubeApi("local")
   readonly sqs = new MemoryQueues(new RandomStream("resolve"))
   allows: (operation: string, name: string) => boolean = () => true
-  settings: Partial<ResolveGround> = {}
+  settings: Partial<ResolveServices> = {}
   workload: NamedWorkload = { namespace: "dev", kind: "deployment", name: "shop", container: "app" }
   /** The deployment itself. */
   spec: object = {}
@@ -61,7 +61,7 @@ export class ResolveWorld {
 
   #ask<A, E>(
     ask: (
-      ground: ResolveGround,
+      services: ResolveServices,
       object: { readonly metadata: { readonly name: string }; readonly spec: object },
       objects: Parameters<typeof resolveSplit>[3]
     ) => Effect.Effect<A, E>
@@ -87,7 +87,7 @@ export class ResolveWorld {
   }
 
   resolve() {
-    return this.#ask((ground, object, objects) => resolveSplit(ground, this.workload, object, objects))
+    return this.#ask((services, object, objects) => resolveSplit(services, this.workload, object, objects))
   }
 
   resolved() {
@@ -108,7 +108,7 @@ export class ResolveWorld {
       given: undefined,
       ...wanted
     }
-    return this.#ask((ground, object, objects) => checkSplit(ground, whole, object, objects))
+    return this.#ask((services, object, objects) => checkSplit(services, whole, object, objects))
   }
 }
 

@@ -17,8 +17,8 @@ import { mirrordSplitConfigs } from "../../../src/domain/resources/queues/mirror
 import { readResource } from "../../../src/domain/resources/resource-descriptor.ts"
 import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
-import { groundOf } from "../../support/ground.ts"
 import { owner, place, wantedSplit } from "../../support/queue-split.ts"
+import { servicesOf } from "../../support/services.ts"
 import { SplitCluster } from "./split-cluster.ts"
 import { jq } from "./split-world.ts"
 
@@ -47,11 +47,11 @@ const operate = Effect.fnUntraced(function* (cluster: SplitCluster) {
     jq,
     endpoint: undefined
   }
-  const ground = Context.add(yield* groundOf({ api: cluster.api }), QueueSplitting, {
+  const services = Context.add(yield* servicesOf({ api: cluster.api }), QueueSplitting, {
     options,
     servedAuthority: () => undefined
   })
-  const made = yield* Layer.build(splitLayer).pipe(Effect.provideContext(ground))
+  const made = yield* Layer.build(splitLayer).pipe(Effect.provideContext(services))
   const { lookup } = Context.get(made, PodReviews)
   cluster.operator = (uid, review) => Result.getOrThrow(reviewPod(lookup(uid), review)).patch
   yield* pass("2 seconds")

@@ -1,5 +1,4 @@
 import { Clock, Context, Effect, Fiber, Layer, Result, Scope, Stream } from "effect"
-import { Capabilities } from "../../../src/app/ground/capability.ts"
 import { type Change, Changes } from "../../../src/app/kernel/change-feed.ts"
 import { CurrentMeasurements, Measurements } from "../../../src/app/kernel/metrics.ts"
 import { CurrentSettings } from "../../../src/app/kernel/setting-values.ts"
@@ -10,6 +9,7 @@ import { watchPumpOrders } from "../../../src/app/queues/sharding/pump-orders.ts
 import { pumpQueues } from "../../../src/app/queues/sharding/pump-queues.ts"
 import { makeSharedForwarders } from "../../../src/app/queues/sharding/shared-forwarders.ts"
 import { splitLayer } from "../../../src/app/queues/split-capability.ts"
+import { Capabilities } from "../../../src/app/services/capability.ts"
 import { watchLeases } from "../../../src/app/sharding/seen-leases.ts"
 import { bePresent } from "../../../src/app/sharding/share.ts"
 import { patchedLabel } from "../../../src/domain/queues/pod-patch.ts"
@@ -34,7 +34,7 @@ import { splitsQueuesAnnotation } from "../../../src/domain/sessions/names.ts"
 import type { KubeApi } from "../../../src/ports/kube-api.ts"
 import type { MessageQueues } from "../../../src/ports/message-queues.ts"
 import { pass } from "../../support/connect-request.ts"
-import { groundOf } from "../../support/ground.ts"
+import { servicesOf } from "../../support/services.ts"
 import { SplitCluster } from "./split-cluster.ts"
 import { jq } from "./split-world.ts"
 
@@ -227,7 +227,7 @@ export const operate = Effect.fnUntraced(function* (
   }: OperateOptions = {}
 ) {
   const scope = yield* Scope.make()
-  const ground = yield* groundOf({ api: process.api(cluster.api) }).pipe(Scope.provide(scope))
+  const services = yield* servicesOf({ api: process.api(cluster.api) }).pipe(Scope.provide(scope))
   const options = {
     settings: { lingerSeconds: 60, isolatesPods: false, waitsForPods: true },
     queues: process.queues(queues),
@@ -236,7 +236,7 @@ export const operate = Effect.fnUntraced(function* (
     sharedForwarders
   }
   const made = yield* Layer.build(splitLayer).pipe(
-    Effect.provideContext(Context.add(ground, QueueSplitting, { options, servedAuthority: () => undefined })),
+    Effect.provideContext(Context.add(services, QueueSplitting, { options, servedAuthority: () => undefined })),
     Effect.updateService(CurrentSettings, (settings) => ({ ...settings, addsSessionKey })),
     Scope.provide(scope)
   )
@@ -247,7 +247,7 @@ export const operate = Effect.fnUntraced(function* (
   }
   const features = Context.get(made, Capabilities).flatMap((one) => one.features?.() ?? [])
   const changed: Array<Change> = []
-  Context.get(ground, Changes).subscribe((change) => void changed.push(change))
+  Context.get(services, Changes).subscribe((change) => void changed.push(change))
   return { splits: Context.get(made, QueueSplits), features, scope, process, changed }
 })
 

@@ -13,15 +13,15 @@ import { branchCredentials } from "../../../domain/resources/branch-credentials-
 import { apiVersionOf } from "../../../domain/resources/resource-descriptor.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import { type ApiError, badRequest, internalError } from "../../api/status.ts"
-import { askCluster, noDefault } from "../../ground/ask-cluster.ts"
-import type { ReachedCluster } from "../../ground/fleet-view.ts"
 import { retryingApi } from "../../kernel/retrying-api.ts"
+import { askCluster, noDefault } from "../../services/ask-cluster.ts"
+import type { ReachedCluster } from "../../services/fleet-view.ts"
 import { unlessStranger } from "../take-credentials.ts"
 
 /** How long the default cluster may take, in ms. */
 const sendFor = 20_000
 
-export interface SendingGround {
+export interface SendingServices {
   /** The API of the primary's own cluster. */
   readonly api: KubeApi
   readonly clusters: () => ReadonlyArray<ReachedCluster>
@@ -31,7 +31,7 @@ export interface SendingGround {
 
 /** Sends the values on, for their user, and returns the name of the Secret that the branch's spec is to name. */
 export const sendCredentials = Effect.fnUntraced(function* (
-  { api, clusters, orderedIn }: SendingGround,
+  { api, clusters, orderedIn }: SendingServices,
   credentials: BranchCredentials,
   caller: Caller
 ): Effect.fn.Return<string, ApiError> {

@@ -23,10 +23,10 @@ import {
 import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import type { KubeApi, KubeObject } from "../../../ports/kube-api.ts"
-import type { ReachedCluster } from "../../ground/fleet-view.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
 import type { PlannedController } from "../../kernel/planned-controller.ts"
 import { readCached } from "../../kernel/read-cached.ts"
+import type { ReachedCluster } from "../../services/fleet-view.ts"
 import type { BranchPlaces } from "../branch-places.ts"
 
 /** The parts that the synchronisation builds on. */

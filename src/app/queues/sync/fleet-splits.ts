@@ -11,11 +11,11 @@ import { type DistantSplit, distantSplit } from "../../../domain/queues/distant-
 import { type ServedSqsSession, withQueuesOf } from "../../../domain/queues/sqs-session.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { childAnnotations, parentInName } from "../../../domain/sessions/names.ts"
-import { FleetView, type ReachedCluster } from "../../ground/fleet-view.ts"
-import { OwnCluster } from "../../ground/own-cluster.ts"
-import { Sessions } from "../../ground/sessions.ts"
 import { readCached } from "../../kernel/read-cached.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
+import { FleetView, type ReachedCluster } from "../../services/fleet-view.ts"
+import { OwnCluster } from "../../services/own-cluster.ts"
+import { Sessions } from "../../services/sessions.ts"
 import { QueueSplits } from "../queue-splits.ts"
 
 interface FleetSplitsOptions {

@@ -21,13 +21,6 @@ import type { KubeObject } from "../../../ports/kube-api.ts"
 import { unlessProtected } from "../../api/unless-protected.ts"
 import { Branches } from "../../branches/branches.ts"
 import { makeSessionBranches, type SessionBranches } from "../../branches/session-branches.ts"
-import { Capabilities, type Capability, type ConnectAttempt, withCapability } from "../../ground/capability.ts"
-import { CopyUses } from "../../ground/copy-targets.ts"
-import { OwnCluster } from "../../ground/own-cluster.ts"
-import { SessionLimits } from "../../ground/session-limits.ts"
-import { type DistantSession, type ServedSession, Sessions } from "../../ground/sessions.ts"
-import { Targets } from "../../ground/targets.ts"
-import { TlsSettings } from "../../ground/tls-settings.ts"
 import { auditedChild } from "../../kernel/audit.ts"
 import { Changes } from "../../kernel/change-feed.ts"
 import { Events } from "../../kernel/event-recorder.ts"
@@ -38,7 +31,14 @@ import { retryingApi } from "../../kernel/retrying-api.ts"
 import { CurrentSettings } from "../../kernel/setting-values.ts"
 import { makeStoppedLedger, storedLedger } from "../../kernel/stopped-ledger.ts"
 import { QueueSplits } from "../../queues/queue-splits.ts"
-import { SessionGround } from "../session-ground.ts"
+import { Capabilities, type Capability, type ConnectAttempt, withCapability } from "../../services/capability.ts"
+import { CopyUses } from "../../services/copy-targets.ts"
+import { OwnCluster } from "../../services/own-cluster.ts"
+import { SessionLimits } from "../../services/session-limits.ts"
+import { type DistantSession, type ServedSession, Sessions } from "../../services/sessions.ts"
+import { Targets } from "../../services/targets.ts"
+import { TlsSettings } from "../../services/tls-settings.ts"
+import { SessionServices } from "../session-services.ts"
 import { makeSocketRegistry } from "../socket-registry.ts"
 import { type ClusterSessionController, makeClusterSessionController } from "./cluster-session-controller.ts"
 import { makeMemberSessions, type MemberSessions } from "./member-sessions.ts"
@@ -141,7 +141,7 @@ const admitHere =
 /** The controller of the sessions, which waits for what the capabilities before it require. */
 const makeController = Effect.gen(function* () {
   const { api, bounds, fleet, namespace, protectedNamespaces } = yield* OwnCluster
-  const { ends, maxSessionSecs, notifier, podlessMillis, requirePrimary } = yield* SessionGround
+  const { ends, maxSessionSecs, notifier, podlessMillis, requirePrimary } = yield* SessionServices
   const earlier = yield* Capabilities
   const feed = yield* Changes
   const stopped = makeStoppedLedger(api, namespace, storedLedger(retryingApi(api), namespace))
@@ -168,7 +168,7 @@ const makeController = Effect.gen(function* () {
 })
 
 /** The services that other capabilities and the operator have of the sessions here. */
-const services = (
+const providedServices = (
   { api, protectedNamespaces }: OwnCluster["Service"],
   { controller, stopped }: Effect.Success<typeof makeController>,
   members: MemberSessions
@@ -208,7 +208,7 @@ export const memberLayer = Layer.effectContext(
   Effect.gen(function* () {
     const own = yield* OwnCluster
     const { api, fleet, protectedNamespaces } = own
-    const { ends, interceptions, notifier } = yield* SessionGround
+    const { ends, interceptions, notifier } = yield* SessionServices
     const made = yield* makeController
     const { controller, sockets } = made
     const branches = yield* Branches
@@ -242,6 +242,6 @@ export const memberLayer = Layer.effectContext(
       },
       attach: attachTo(members)
     })
-    return Context.merge(capability, services(own, made, members))
+    return Context.merge(capability, providedServices(own, made, members))
   })
 )

@@ -18,7 +18,7 @@ import { formatTargetName, formatTargetPath, parseTargetName } from "../../../do
 import { kindAddress, type Target, type TargetKind, targetKinds } from "../../../domain/targets/target.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { ApiError, badRequest, internalError } from "../../api/status.ts"
-import type { Targets } from "../../ground/targets.ts"
+import type { Targets } from "../../services/targets.ts"
 import { resolveTarget } from "./target-resolver.ts"
 
 type Workload = Extract<Target, { readonly _tag: "Workload" }>

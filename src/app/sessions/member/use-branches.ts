@@ -22,7 +22,7 @@ import type { SessionBranches } from "../../branches/session-branches.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import type { ClusterSessionController } from "./cluster-session-controller.ts"
 
-interface BranchGround {
+interface BranchServices {
   readonly branches: SessionBranches
   readonly controller: Pick<ClusterSessionController, "sessions">
   readonly notifier: SessionNotifier
@@ -41,7 +41,7 @@ interface BranchClient {
  * that cannot go on by a code of its own, since `ReconnectNotPossible` only says that the child is gone.
  */
 export const useBranches = (
-  { branches, controller, notifier }: BranchGround,
+  { branches, controller, notifier }: BranchServices,
   { branches: names, id, isUser }: BranchClient,
   { metadata: { name }, spec: { namespace, owner } }: MirrordClusterSession,
   hasBegun: boolean

@@ -24,12 +24,6 @@ import type { ConfigurationSource } from "../../fleet/configuration-source.ts"
 import { type Fleet, makeFleet } from "../../fleet/fleet.ts"
 import { followConfiguration } from "../../fleet/follow-configuration.ts"
 import { type ClusterOwners, ReportedClusters } from "../../fleet/reported-clusters.ts"
-import { type Capability, type ConnectAttempt, withCapability } from "../../ground/capability.ts"
-import { FleetView, noFleet, type ReachedCluster } from "../../ground/fleet-view.ts"
-import { OwnCluster } from "../../ground/own-cluster.ts"
-import { SessionLimits } from "../../ground/session-limits.ts"
-import { type ServedSession, type ServedSessions, Sessions } from "../../ground/sessions.ts"
-import { Targets } from "../../ground/targets.ts"
 import { auditedParent } from "../../kernel/audit.ts"
 import { type Change, Changes } from "../../kernel/change-feed.ts"
 import { clusterUid } from "../../kernel/cluster-uid.ts"
@@ -43,7 +37,13 @@ import { CurrentSettings } from "../../kernel/setting-values.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { cachedLedger, makeStoppedLedger, type StoppedLedger } from "../../kernel/stopped-ledger.ts"
 import { makeSessionLockTable, type SessionLockTable } from "../../relay/session-locks.ts"
-import { SessionGround } from "../session-ground.ts"
+import { type Capability, type ConnectAttempt, withCapability } from "../../services/capability.ts"
+import { FleetView, noFleet, type ReachedCluster } from "../../services/fleet-view.ts"
+import { OwnCluster } from "../../services/own-cluster.ts"
+import { SessionLimits } from "../../services/session-limits.ts"
+import { type ServedSession, type ServedSessions, Sessions } from "../../services/sessions.ts"
+import { Targets } from "../../services/targets.ts"
+import { SessionServices } from "../session-services.ts"
 import { makeSocketRegistry, type SocketRegistry } from "../socket-registry.ts"
 import { type DebtLedger, makeDebtLedger } from "./debt-ledger.ts"
 import { connectedClusters, fleetConditions, fleetObjects } from "./fleet-status.ts"
@@ -53,8 +53,8 @@ import { sessionsOfMembers } from "./sessions-of-members.ts"
 import { targetsOfDefault } from "./targets-of-default.ts"
 
 /** The parts of the operator that only a primary needs. The operator provides them. */
-export class PrimaryGround extends Context.Service<
-  PrimaryGround,
+export class PrimaryServices extends Context.Service<
+  PrimaryServices,
   {
     /** This operator's version as clients see it; the operator is a member of its own fleet. */
     readonly operatorVersion: string
@@ -65,7 +65,7 @@ export class PrimaryGround extends Context.Service<
     /** The owners of the clusters, which report on them, if clusters are shared among replicas. */
     readonly owners: ClusterOwners | undefined
   }
->()("braid/app/PrimaryGround") {}
+>()("braid/app/PrimaryServices") {}
 
 /** The parts of the capability. */
 interface Primary {
@@ -82,7 +82,7 @@ const makeOwnFleet = Effect.fnUntraced(function* (
   reports: ReportedClusters | undefined
 ) {
   const { namespace } = yield* OwnCluster
-  const { configuration: source, fingerprint, operatorVersion } = yield* PrimaryGround
+  const { configuration: source, fingerprint, operatorVersion } = yield* PrimaryServices
   const [events, feed] = [yield* Events, yield* Changes]
   const ownHealth = { _tag: "Connected", operatorVersion, fingerprint, parametersInHeader: true } as const
   const clusterChanged = (cluster: ClusterName): void => feed.publish({ _tag: "ClusterChanged", cluster })
@@ -127,8 +127,8 @@ const ownUid = (ownApi: KubeApi): Effect.Effect<string | undefined> =>
 
 const makePrimary = Effect.fnUntraced(function* (configuration: FleetConfiguration) {
   const { api: ownApi, namespace } = yield* OwnCluster
-  const { ends, maxSessionSecs, notifier } = yield* SessionGround
-  const { configuration: source, owners } = yield* PrimaryGround
+  const { ends, maxSessionSecs, notifier } = yield* SessionServices
+  const { configuration: source, owners } = yield* PrimaryServices
   const [events, feed] = [yield* Events, yield* Changes]
   const reports = owners && new ReportedClusters(owners, sha256Hex, yield* Clock.Clock)
   const ledgers = yield* makeLedgerCache(ownApi, namespace, reports?.heard)
@@ -168,7 +168,7 @@ type ChangedCluster = Extract<Change, { readonly _tag: "ClusterChanged" }>["clus
 const hearOf =
   (
     primary: Primary,
-    { notifier }: SessionGround["Service"],
+    { notifier }: SessionServices["Service"],
     run: (act: Effect.Effect<void>) => void
   ): NonNullable<Capability["hear"]> =>
   (change) => {
@@ -257,7 +257,7 @@ const servedSessions = ({ manager, stopped }: Primary, locks: SessionLockTable):
 })
 
 /** The services that other capabilities and the operator have of the fleet and its sessions. */
-const services = Effect.fnUntraced(function* (primary: Primary, locks: SessionLockTable) {
+const providedServices = Effect.fnUntraced(function* (primary: Primary, locks: SessionLockTable) {
   const {
     configuration: { clusterName, defaultCluster },
     fleet,
@@ -285,8 +285,8 @@ const services = Effect.fnUntraced(function* (primary: Primary, locks: SessionLo
 const addPrimary = Effect.fnUntraced(function* (primary: Primary) {
   const { configuration, fleet, manager, sockets, stopped } = primary
   const { api: ownApi, protectedNamespaces } = yield* OwnCluster
-  const ground = yield* SessionGround
-  const { configuration: source } = yield* PrimaryGround
+  const services = yield* SessionServices
+  const { configuration: source } = yield* PrimaryServices
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const locks = makeSessionLockTable()
   yield* countHolding("session locks", locks.size)
@@ -299,12 +299,12 @@ const addPrimary = Effect.fnUntraced(function* (primary: Primary) {
     fleet,
     sockets,
     locks,
-    notifier: ground.notifier,
-    ends: ground.ends,
+    notifier: services.notifier,
+    ends: services.ends,
     stopped,
     remoteSessionTimeoutSecs: configuration.remoteSessionTimeoutSecs,
     limits: (yield* SessionLimits).ask,
-    interceptions: ground.interceptions,
+    interceptions: services.interceptions,
     addsSessionKey: (yield* CurrentSettings).addsSessionKey
   })
   const capability = yield* withCapability({
@@ -316,14 +316,14 @@ const addPrimary = Effect.fnUntraced(function* (primary: Primary) {
       ...(source === undefined ? {} : { conditions: fleetConditions(source, fleet, now) }),
       multi_cluster_sessions: parentsOf(manager).map((parent) => multiClusterSessionInfo(parent, now))
     }),
-    hear: hearOf(primary, ground, run),
+    hear: hearOf(primary, services, run),
     admit: admit(configuration, protectedNamespaces),
     attach: (attempt) =>
       attempt._tag === "MultiCluster"
         ? sessions.attach(attempt.request, attempt.id, attempt.owner, attempt.params)
         : undefined
   })
-  return Context.merge(capability, yield* services(primary, locks))
+  return Context.merge(capability, yield* providedServices(primary, locks))
 })
 
 /** Sessions over the fleet of this operator. Their sessions and targets come to those of this cluster. */

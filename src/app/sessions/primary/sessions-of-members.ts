@@ -14,9 +14,9 @@ import { isOfCi, sessionInfo } from "../../../domain/sessions/session-info.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"
 import type { FleetCluster } from "../../fleet/fleet-cluster.ts"
 import type { Fleet } from "../../fleet/fleet.ts"
-import type { DistantSession } from "../../ground/sessions.ts"
 import { auditedChild } from "../../kernel/audit.ts"
 import { readCached } from "../../kernel/read-cached.ts"
+import type { DistantSession } from "../../services/sessions.ts"
 
 const sessionOf = ({ access, name: cluster }: FleetCluster, object: KubeObject): ReadonlyArray<DistantSession> => {
   if ((at(object, "spec", "multiClusterParentName") ?? undefined) !== undefined) return []

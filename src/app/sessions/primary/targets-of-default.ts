@@ -7,9 +7,9 @@ import { Effect } from "effect"
 import { targets } from "../../../domain/resources/target.ts"
 import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
 import { ApiError, internalError } from "../../api/status.ts"
-import { askCluster, noDefault } from "../../ground/ask-cluster.ts"
-import type { ReachedCluster } from "../../ground/fleet-view.ts"
-import type { Targets } from "../../ground/targets.ts"
+import { askCluster, noDefault } from "../../services/ask-cluster.ts"
+import type { ReachedCluster } from "../../services/fleet-view.ts"
+import type { Targets } from "../../services/targets.ts"
 
 /** How long the default cluster may take to answer, in ms. */
 const patience = 20_000

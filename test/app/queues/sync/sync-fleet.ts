@@ -1,11 +1,11 @@
 import { Context, Effect, Exit, Layer, Logger, Scope } from "effect"
 import { MemoryQueues } from "../../../../lab/queues/memory-queues.ts"
 import { RandomStream } from "../../../../lab/simulation/kernel/random-stream.ts"
-import { Capabilities } from "../../../../src/app/ground/capability.ts"
-import { FleetView } from "../../../../src/app/ground/fleet-view.ts"
 import { Changes } from "../../../../src/app/kernel/change-feed.ts"
 import { QueueSplitting } from "../../../../src/app/queues/queue-splitting.ts"
 import { splitSyncLayer } from "../../../../src/app/queues/sync/split-sync-capability.ts"
+import { Capabilities } from "../../../../src/app/services/capability.ts"
+import { FleetView } from "../../../../src/app/services/fleet-view.ts"
 import { events } from "../../../../src/domain/events/event-object.ts"
 import { clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
 import { namespaces } from "../../../../src/domain/resources/core-kinds.ts"
@@ -13,8 +13,8 @@ import { mirrordSplitConfigs } from "../../../../src/domain/resources/queues/mir
 import type { KubeApi } from "../../../../src/ports/kube-api.ts"
 import { pass } from "../../../support/connect-request.ts"
 import { configurationOf } from "../../../support/fleet.ts"
-import { groundOf } from "../../../support/ground.ts"
 import { MemoryKubeApi } from "../../../support/memory-kube-api.ts"
+import { servicesOf } from "../../../support/services.ts"
 import { jq } from "../split-world.ts"
 
 /** The configuration that a fleet writes. */
@@ -84,7 +84,7 @@ export class SyncFleet {
     Effect.gen({ self: this }, function* () {
       const scope = yield* Scope.make()
       yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
-      const ground = (yield* groundOf({ api: this.#called(this.primary), fleet: configurationOf(["a", "b"]) }).pipe(
+      const services = (yield* servicesOf({ api: this.#called(this.primary), fleet: configurationOf(["a", "b"]) }).pipe(
         Scope.provide(scope)
       )).pipe(
         Context.add(FleetView, {
@@ -100,7 +100,7 @@ export class SyncFleet {
         Context.add(QueueSplitting, { options: isOn ? unused : undefined, servedAuthority: () => undefined })
       )
       const json = Logger.map(Logger.formatJson, (line) => void this.logged.push(line))
-      const made = yield* Effect.provideContext(Layer.build(splitSyncLayer), ground).pipe(
+      const made = yield* Effect.provideContext(Layer.build(splitSyncLayer), services).pipe(
         Scope.provide(scope),
         Effect.provide(Logger.layer([json]))
       )
@@ -108,7 +108,7 @@ export class SyncFleet {
       const hear = Context.get(made, Capabilities)[0]?.hear
       return {
         end: Scope.close(scope, Exit.void),
-        leave: Context.get(ground, Changes).leave,
+        leave: Context.get(services, Changes).leave,
         changed: (cluster: string) => {
           hear?.({ _tag: "ClusterChanged", cluster: clusterName(cluster) })
           return pass("1 second")

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { askCluster } from "../../../src/app/ground/ask-cluster.ts"
+import { askCluster } from "../../../src/app/services/ask-cluster.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import type { KubeApi } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"

@@ -1,6 +1,6 @@
 /**
- * The common ground of sessions in this cluster and of sessions over many: waiting clients, the audit of ends, streams
- * of what is stolen, and the settings of sessions. The operator provides it.
+ * The common services of sessions in this cluster and of sessions over many: waiting clients, the audit of ends,
+ * streams of what is stolen, and the settings of sessions. The operator provides it.
  */
 
 import { Context } from "effect"
@@ -8,8 +8,8 @@ import type { SessionNotifier } from "../kernel/session-notifier.ts"
 import type { Interceptions } from "../relay/interceptions.ts"
 import type { SessionEnds } from "./session-ends.ts"
 
-export class SessionGround extends Context.Service<
-  SessionGround,
+export class SessionServices extends Context.Service<
+  SessionServices,
   {
     readonly notifier: SessionNotifier
     readonly ends: SessionEnds
@@ -21,4 +21,4 @@ export class SessionGround extends Context.Service<
     /** Whether a primary must say which cluster it is. */
     readonly requirePrimary: boolean
   }
->()("braid/app/SessionGround") {}
+>()("braid/app/SessionServices") {}
