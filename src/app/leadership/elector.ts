@@ -284,18 +284,27 @@ const release = (state: ElectorState): Effect.Effect<void> =>
     )
   })
 
-/** Leads until the term is over, then gives the term up in order, whatever ended it. Returns the reason of the end. */
+/**
+ * Leads until the term is over, then gives the term up in order, whatever ended it. Returns the reason of the end. An
+ * orderly stop ends the term after what was led: until then no other replica leads, and what was begun may be finished.
+ */
 const leadFor = <R>(
   state: ElectorState,
   term: LeaseTerm,
   lead: Effect.Effect<never, never, R | Scope.Scope>
 ): Effect.Effect<string, never, Exclude<R, Scope.Scope>> => {
   const { resign } = state.options
+  const end = Effect.sync(() => term.end())
   return Effect.scoped(
-    Effect.raceFirst(lead, renew(state, term)).pipe(Effect.onExit(() => Effect.sync(() => term.end())))
+    Effect.raceFirst(lead, renew(state, term)).pipe(
+      Effect.onExit((exit) => (Exit.hasInterrupts(exit) ? Effect.void : end))
+    )
   ).pipe(
     Effect.onExit((exit) =>
-      within(Exit.isSuccess(exit) ? resign : Effect.andThen(resign, release(state)), releaseLimit)
+      Effect.andThen(
+        end,
+        within(Exit.isSuccess(exit) ? resign : Effect.andThen(resign, release(state)), releaseLimit)
+      )
     )
   )
 }

@@ -37,7 +37,7 @@ const start = (api: KubeApi, name: string, uid = `uid of ${name}`): Effect.Effec
         Effect.gen(function* () {
           terms.push(term)
           yield* note(`leads in epoch ${term.epoch}`)
-          yield* Effect.addFinalizer(() => note(term.isOver() ? "stops" : "stops too early"))
+          yield* Effect.addFinalizer(() => note(term.lasts() ? "stops in its term" : "stops"))
           return yield* Effect.never
         })
       )
@@ -65,7 +65,7 @@ describe("electing a leader", () => {
   })
 
   it.effect(
-    "gives the lease up when the leader is stopped, after it has resigned, and the other one needs not wait",
+    "gives the lease up when the leader has stopped and resigned, and the other one needs not wait",
     function* () {
       const api = new MemoryKubeApi("c")
       const first = yield* start(api, "one")
@@ -75,7 +75,7 @@ describe("electing a leader", () => {
       const stopping = yield* Effect.forkChild(Fiber.interrupt(first.fiber))
       yield* TestClock.adjust("3 seconds")
       yield* Fiber.join(stopping)
-      assert.deepStrictEqual(first.log, ["leads in epoch 0", "stops", "resigns"])
+      assert.deepStrictEqual(first.log, ["leads in epoch 0", "stops in its term", "resigns"])
       assert.deepStrictEqual(second.log, ["leads in epoch 1"])
     }
   )
