@@ -44,5 +44,11 @@ export const noBranches: Branches["Service"] = {
   },
   areMade: false,
   areServed: () => false,
-  takeCredentials: () => Effect.fail(notFound("This operator has no database branches made."))
+  takeCredentials: () =>
+    Effect.fail(
+      notFound(
+        "This operator has no database branches made: its administrator has switched on no engine, as the chart's " +
+          "value operator.pgBranching does; leave feature.db_branches out, or ask for the value."
+      )
+    )
 }

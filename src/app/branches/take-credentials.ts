@@ -90,12 +90,15 @@ export const unlessStranger = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, ApiError> {
   const { group, plural } = branchDatabases
   if (!(yield* mayDo(api, caller, { group, resource: plural, verb: "create", namespace: ordered })))
-    return yield* forbidden(`${caller.user} may not create ${plural}.${group} in namespace ${ordered}.`)
+    return yield* forbidden(
+      `${caller.user} may not create ${plural}.${group} in namespace ${ordered}; ask an administrator for that right.`
+    )
   const deed = { group: operatorGroup, resource: "targets", verb: "proxy", namespace: target }
   if (yield* mayDo(api, caller, deed)) return
   return yield* forbidden(
     `User ${caller.user} cannot proxy resource "targets" in API group "${operatorGroup}" in the namespace ` +
-      `"${target}", and so brings no values for branches of databases there.`
+      `"${target}", and so brings no values for branches of databases there; ask an administrator for the role ` +
+      "mirrord-operator-user there."
   )
 })
 

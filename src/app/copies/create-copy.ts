@@ -7,7 +7,7 @@ import { Clock, Effect, Random, Result } from "effect"
 import { copiedPod, type CopyImage, copyName, jobSelector } from "../../domain/copies/copied-pod.ts"
 import { copyTarget, sharedCopyTarget } from "../../domain/copies/copy-info.ts"
 import { type CopyOrder, orderedSession } from "../../domain/copies/copy-order.ts"
-import { type CopyRecord, copyRecord } from "../../domain/copies/copy-record.ts"
+import { copyAnnotation, type CopyRecord, copyRecord } from "../../domain/copies/copy-record.ts"
 import { type CopyRequest, readCopyRequest } from "../../domain/copies/copy-request.ts"
 import { copySource, replacedWorkload, type ScalableWorkload } from "../../domain/copies/copy-source.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
@@ -88,7 +88,7 @@ const lookedUp = (
       )
     if (error.reason === "Forbidden")
       return failWith(targetFailure({ _tag: "Forbidden", target: path, detail: error.detail }))
-    return internalError(`Looking up ${path} failed: ${error.detail}.`)
+    return internalError(`Looking up ${path} failed: ${error.detail}. Try again in a moment.`)
   })
 
 /** The template of a copy, and the workload that it is to replace. */
@@ -111,7 +111,10 @@ const original = Effect.fnUntraced(function* (
   const referred = yield* lookedUp(options, wanted, source.kind, source.name)
   const template = yield* Effect.fromResult(Result.mapError(copySource(path, "rollout", referred), badRequest))
   if (template._tag === "Template") return { template: template.template, selector, replaces }
-  return yield* badRequest(`${path} cannot be copied: it has no pod template.`)
+  return yield* badRequest(
+    `${path} cannot be copied: the ${source.kind} ${source.name} of its spec.workloadRef has no pod template. Name ` +
+      "another target, or take feature.copy_target out."
+  )
 })
 
 /**
@@ -157,7 +160,8 @@ export const mayCopy = Effect.fnUntraced(function* (
   if (yield* mayDo(awaited, caller, deed)) return
   return yield* forbidden(
     `User ${caller.user} cannot proxy resource "targets" in API group "${operatorGroup}" in the namespace ` +
-      `"${namespace}", and so gets no copy of ${request.path}.`
+      `"${namespace}", and so gets no copy of ${request.path}; ask an administrator for the role ` +
+      "mirrord-operator-user there."
   )
 })
 
@@ -308,7 +312,11 @@ const makeCopy = Effect.fnUntraced(function* (
   yield* checkSplit(options, wanted, pod)
   const made = yield* createPod(options, wanted, name, pod)
   const kept = copyRecord(made.metadata)
-  if (kept === undefined) return yield* internalError(`The copy ${name} has lost its annotation to a webhook.`)
+  if (kept === undefined)
+    return yield* internalError(
+      `The copy ${name} has lost its annotation ${copyAnnotation} to a webhook of the cluster; ask an administrator ` +
+        "to have the webhook keep it."
+    )
   if (kept.owner.userId !== owner.userId)
     return yield* internalError(`There is a copy ${name} of another user already. Try again.`)
   if (replaces !== undefined)

@@ -340,7 +340,9 @@ const connected = Effect.fnUntraced(function* (
   }
   const { known, ordered, plan } = found.success
   if ((known.placed?.order ?? ordered.order).owner.userId !== owner.userId)
-    return yield* forbidden(`The copy target ${name} belongs to another user.`)
+    return yield* forbidden(
+      `The copy target ${name} belongs to another user; start the command again to get a copy of your own.`
+    )
   const of = known.placed?.request.target ?? copiedOf(ordered.copy)
   return {
     target: sessionTarget(begun, name, of !== undefined && "container" in of ? of.container : undefined),

@@ -53,7 +53,10 @@ const connected = (
   Effect.gen(function* () {
     const { copy } = yield* asked(copies, namespace, name)
     const { container, owner, replaces, spec } = copy.record
-    if (owner.userId !== userId) return yield* forbidden(`The copy target ${name} belongs to another user.`)
+    if (owner.userId !== userId)
+      return yield* forbidden(
+        `The copy target ${name} belongs to another user; start the command again to get a copy of your own.`
+      )
     const target = formatTargetName({ _tag: "Workload", kind: "pod", name, container })
     const splits = splitsOfSession(spec, container)
     return { target, scaledown: replaces !== undefined, splits, leftOut: new Map() }

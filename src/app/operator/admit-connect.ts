@@ -70,7 +70,7 @@ const authorized = Effect.fnUntraced(function* (api: KubeApi, request: ConnectRe
   const deed = connectTo(request)
   return yield* forbidden(
     `User ${request.caller.user} cannot proxy resource "${deed.resource}" in API group "${operatorGroup}" in ` +
-      `the namespace "${request.namespace}".`
+      `the namespace "${request.namespace}"; ask an administrator for the role mirrord-operator-user there.`
   )
 })
 
@@ -157,7 +157,11 @@ const readAttempt = Effect.fnUntraced(function* (
   const request = ignored === undefined ? bounded : { ...bounded, ignored }
   const attempt = { request, id: id.success, params: params.success }
   if (request.certificate === undefined || route === "Child") {
-    if (request.isCopy === true) return yield* forbidden("A copy target is connected to with a user certificate.")
+    if (request.isCopy === true)
+      return yield* forbidden(
+        "A copy target is connected to with a user certificate (header x-client-der), and the request has none; run " +
+          "the command with mirrord's client, which gets one by itself."
+      )
     return { _tag: "Child", ...attempt }
   }
   const owner = yield* ownerOf(request, request.certificate).pipe(

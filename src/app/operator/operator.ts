@@ -292,7 +292,12 @@ const queueSplitNamed = (
 ): Effect.Effect<ServedQueueSplit, ApiError> => {
   const found = objects.find(({ metadata }) => metadata.name === name)
   return found === undefined
-    ? Effect.fail(notFound(`No session has the part ${quoted(name)} in a split in the namespace ${namespace}.`))
+    ? Effect.fail(
+        notFound(
+          `No session has the part ${quoted(name)} in a split in the namespace ${namespace}; ` +
+            `\`kubectl -n ${namespace} get queuesplits\` lists those that there are.`
+        )
+      )
     : Effect.succeed(found)
 }
 

@@ -33,7 +33,10 @@ interface Stop {
 /** Remembers sessions before they are deleted: they must not begin again when their clients come back. */
 const remember = ({ stopped }: ServedSessions, names: ReadonlyArray<string>): Effect.Effect<void, ApiError> =>
   Effect.mapError(stopped.record(names), ({ message }) =>
-    internalError(`Nothing was stopped, because it cannot be remembered which sessions are to stay so: ${message}.`)
+    internalError(
+      `Nothing was stopped, because it cannot be remembered which sessions are to stay so: ${message}. Try again in ` +
+        "a moment."
+    )
   )
 
 const stop = ({ api, ends }: Stopping, session: ServedSession, how: Stop): Effect.Effect<void, ApiError> => {
@@ -46,7 +49,9 @@ const stop = ({ api, ends }: Stopping, session: ServedSession, how: Stop): Effec
       Effect.catch((error) =>
         error.reason === "NotFound"
           ? Effect.void
-          : Effect.fail(internalError(`Session ${metadata.name} cannot be deleted: ${error.detail}.`))
+          : Effect.fail(
+              internalError(`Session ${metadata.name} cannot be deleted: ${error.detail}. Try again in a moment.`)
+            )
       )
     )
 }
@@ -80,7 +85,12 @@ const stopDistant = (stopping: Stopping, session: DistantSession, how: Stop): Ef
       Effect.catch((error) =>
         error.reason === "NotFound"
           ? Effect.void
-          : Effect.fail(internalError(`Session ${name} of cluster ${error.cluster} is not stopped: ${error.detail}.`))
+          : Effect.fail(
+              internalError(
+                `Session ${name} of cluster ${error.cluster} is not stopped: ${error.detail}. Try again in a moment, ` +
+                  "or stop it at the operator of that cluster."
+              )
+            )
       )
     )
 }

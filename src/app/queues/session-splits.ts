@@ -151,7 +151,7 @@ const order = Effect.fnUntraced(function* (
     Effect.catch((error) =>
       error.reason === "AlreadyExists"
         ? Effect.void
-        : Effect.fail(internalError(`The split of queues cannot be ordered: ${error.detail}.`))
+        : Effect.fail(internalError(`The split of queues cannot be ordered: ${error.detail}. Try again in a moment.`))
     )
   )
 })

@@ -74,7 +74,13 @@ export const noCopies: CopyTargets["Service"] = {
   create: () => refused,
   createOrdered: () => refused,
   list: () => Effect.succeed([]),
-  get: (_namespace, name) => Effect.fail(notFound(`There is no copy target ${name}: this operator makes none.`)),
+  get: (_namespace, name) =>
+    Effect.fail(
+      notFound(
+        `There is no copy target ${name}: this operator makes none (operator.copyTarget.enabled); leave ` +
+          "feature.copy_target out, or ask its administrator for the value."
+      )
+    ),
   connect: () => refused
 }
 

@@ -159,8 +159,8 @@ const giveUp = (observed: ObservedBranch, before: BranchStatus, now: number): st
   if (lost !== undefined || now < (timeOf(before.expireTime) ?? now)) return lost
   const minutes = maxCopy / 60_000
   if (isUp(observed)) return `The migrations were not complete after ${minutes} minutes`
-  const why = waitOf(observed)
-  return `The copy was not complete after ${minutes} minutes${why === undefined ? "" : `: ${why}`}`
+  const why = waitOf(observed) ?? "copy less of the source, and see that it answers"
+  return `The copy was not complete after ${minutes} minutes: ${why}`
 }
 
 const whileMade = (

@@ -118,14 +118,16 @@ const queryProblem = (block: string, dialect: Dialect, query: Readonly<Record<st
   const wrong = Object.keys(query).find((name) => dialect.address.locates(name.toLowerCase()))
   return wrong === undefined
     ? undefined
-    : `spec.${block}.queryParams holds ${quoted(wrong)}, which the operator sets itself: it leads to the database.`
+    : `spec.${block}.queryParams holds ${quoted(wrong)}, which the operator sets itself, as it leads to the ` +
+        "database; leave it out."
 }
 
 const settingsProblem = (block: string, settings: Readonly<Record<string, string>>): string | undefined => {
   const wrong = Object.entries(settings).find(([name, value]) => !settingName.test(name) || value.includes(nul))
   return wrong === undefined
     ? undefined
-    : `spec.${block}.connectionSettings holds ${quoted(wrong[0])}, which is no setting that can be made.`
+    : `spec.${block}.connectionSettings holds ${quoted(wrong[0])}, which is no setting that can be made: a name ` +
+        "has 1 to 63 letters, digits, _ and ., and a value has no NUL."
 }
 
 const dumpProblem = (block: string, dialect: Dialect, given: ReadonlyArray<string>): string | undefined => {
@@ -174,7 +176,8 @@ const migrationsOf = (
 ): Result.Result<MigrationRequest | undefined, string> => {
   if (!isGiven(migrations)) return Result.succeed(undefined)
   if (engines[engine].dialect?.migrations === undefined) {
-    return Result.fail(`spec.migrations asks for migrations, which branches of ${engines[engine].name} do not have.`)
+    const { name } = engines[engine]
+    return Result.fail(`spec.migrations asks for migrations, which branches of ${name} do not have; leave it out.`)
   }
   return isGiven(databaseName)
     ? readMigrations(migrations)
@@ -199,7 +202,9 @@ export const readBranchRequest = (spec: BranchDatabaseSpec): Result.Result<Branc
     yield* refuse(versionProblem(spec))
     const { connectionSettings = {}, copy = { mode: "empty" as const }, ...options } = optionsOf(spec, engine)
     if (isGiven(options.iamAuth)) {
-      return yield* Result.fail(`spec.${block}.iamAuth asks for a cloud identity, which this operator does not serve.`)
+      return yield* Result.fail(
+        `spec.${block}.iamAuth asks for a cloud identity, which this operator does not serve; leave it out.`
+      )
     }
     if (!modes.includes(copy.mode)) {
       const allowed = modes.join(", ") + whyNoOtherMode

@@ -150,7 +150,9 @@ export const readConnection = (
       connection.set(name, yield* readSources(field, name, value))
     }
     if (params !== undefined && !connection.has("host")) {
-      return yield* Result.fail(`${prefix} names no host: sessions would find the source's server, not the branch's.`)
+      return yield* Result.fail(
+        `${prefix} names no host, and sessions would find the source's server, not the branch's; add ${prefix}.host.`
+      )
     }
     return connection
   })

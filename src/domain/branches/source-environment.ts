@@ -79,7 +79,10 @@ const variableSource = (
   const container = containerOf(target, source)
   if (container === undefined) {
     const named = source.container === undefined ? "" : ` ${quoted(source.container)}`
-    return Result.fail(`The target has no container${named}, in which the variable ${variable} would be.`)
+    return Result.fail(
+      `The target has no container${named}, in which the variable ${variable} would be: name a container of its pod ` +
+        "template."
+    )
   }
   const env = copiedEntries(container, variable, new Set())
   const envFrom = copiedMaps(container)

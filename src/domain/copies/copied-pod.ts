@@ -84,9 +84,9 @@ const chosenContainer = (
   const choice = chooseContainer(statuses, annotations, target.container)
   if (choice !== undefined) return Result.succeed(choice.status.name)
   return Result.fail(
-    target.container === undefined
-      ? `${path} has no container left to copy.`
-      : `${path} has no container ${target.container}.`
+    target.container === undefined || statuses.length === 0
+      ? `${path} has no container left to copy; take one out of feature.copy_target.exclude_containers.`
+      : `${path} has no container ${target.container}; name one of ${statuses.map(({ name }) => name).join(", ")}.`
   )
 }
 

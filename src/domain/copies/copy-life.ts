@@ -60,7 +60,10 @@ export const copyState = (pod: Pod, container: string, replacement: Replacement,
   if (state.phase !== "Ready") return state
   if (replacement === "Unknown") return { phase: "InProgress" }
   return replacement === "NotDown"
-    ? failed("the workload is not scaled down for this copy: it was given pods again, or it never was")
+    ? failed(
+        "the workload is not scaled down for this copy: it was given pods again, or it never was; see that nothing " +
+          "else sets its spec.replicas, then run the command again"
+      )
     : state
 }
 

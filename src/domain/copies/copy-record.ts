@@ -14,7 +14,8 @@ import { SessionOwner } from "../resources/session-shapes.ts"
 
 /** Label of every copy's pod. */
 export const copyLabel = "operator.metalbear.co/copy-target"
-const annotation = "operator.metalbear.co/copy-target"
+/** Annotation of a copy's pod that holds its record. */
+export const copyAnnotation = "operator.metalbear.co/copy-target"
 
 /** Longest record that is read, UTF-16 code units: any user may give a pod the label of copies, and a longer text. */
 const maxRecord = 65_536
@@ -22,7 +23,7 @@ const maxRecord = 65_536
 /** The pods of copies as the operator watches them. */
 export const copiedPods: typeof pods = {
   ...pods,
-  keeps: withNames(pods.keeps, { labels: [copyLabel], annotations: [annotation], longest: maxRecord })
+  keeps: withNames(pods.keeps, { labels: [copyLabel], annotations: [copyAnnotation], longest: maxRecord })
 }
 
 const CopyRecord = Schema.Struct({
@@ -46,12 +47,12 @@ export type CopyRecord = typeof CopyRecord.Type
 const readRecord = Schema.decodeUnknownResult(Schema.fromJsonString(CopyRecord))
 
 export const recordAnnotation = (record: CopyRecord): Readonly<Record<string, string>> => ({
-  [annotation]: JSON.stringify(record)
+  [copyAnnotation]: JSON.stringify(record)
 })
 
 /** The record of a copy's pod; `undefined` if the pod has none that can be read. */
 export const copyRecord = ({ annotations }: ObjectMeta): CopyRecord | undefined =>
-  Result.getOrUndefined(readRecord(annotations?.[annotation]))
+  Result.getOrUndefined(readRecord(annotations?.[copyAnnotation]))
 
 /** Whether a pod is a copy. It belongs to the sessions of one user, so it is no pod of its target for others. */
 export const isCopy = ({ labels }: ObjectMeta): boolean => labels?.[copyLabel] !== undefined

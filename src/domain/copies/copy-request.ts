@@ -61,7 +61,10 @@ const unserved = (target: CopiedTarget, spec: CopyTargetSpec): string | undefine
   if ((spec.idle_ttl ?? 0) > maxIdleTtl)
     return `spec.idle_ttl is ${spec.idle_ttl} s; an unused copy is kept for at most ${maxIdleTtl} s.`
   if (target.container !== undefined && spec.exclude_containers?.includes(target.container) === true)
-    return `spec.exclude_containers excludes ${target.container}, the container that ${path} names.`
+    return (
+      `spec.exclude_containers excludes ${target.container}, the container that ${path} names; take it out of ` +
+      "feature.copy_target.exclude_containers, or name another container."
+    )
   return undefined
 }
 

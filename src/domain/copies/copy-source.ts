@@ -46,7 +46,7 @@ export const copySource = (path: string, kind: TargetKind, object: unknown): Res
   if (problem !== undefined) return Result.fail(problem)
   const source = templateSource(kind, object)
   return source === undefined
-    ? Result.fail(`${path} cannot be copied: it has no pod template.`)
+    ? Result.fail(`${path} cannot be copied: it has no pod template. Take feature.copy_target out.`)
     : Result.succeed(source)
 }
 

@@ -101,7 +101,10 @@ export const profileProblem = (
         `your mirrord configuration${hint}.`
       )
     if (profile !== undefined && profiles?.has(profile) === false)
-      return `The mirrord policy ${quoted(name)} does not allow profile ${quoted(profile)} for this target${hint}.`
+      return (
+        `The mirrord policy ${quoted(name)} does not allow profile ${quoted(profile)} for this target${hint}; set ` +
+        "another profile in your mirrord configuration, or ask an administrator."
+      )
   }
   return undefined
 }

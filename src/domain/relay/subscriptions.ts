@@ -200,7 +200,7 @@ const tooOld = (turn: Turn, member: MemberName, { needs, port, request }: Subscr
     warnUser(
       turn,
       `${nameOf(turn.state, member)} takes no part in the subscription of port ${port}: its agent speaks ` +
-        `protocol ${version}, the filter needs ${needs}`
+        `protocol ${version}, the filter needs ${needs}; upgrade the operator there, or use another filter`
     )
   }
   stopWaiting(turn, member, (open) => open.number === request)

@@ -115,7 +115,7 @@ const respondInOldForm = (turn: Turn, message: ClientMessage, { member, memberId
       warnUser(
         turn,
         `responses to ${nameOf(turn.state, member)} are too large: its agent speaks protocol ${version} and ` +
-          "takes whole bodies only"
+          "takes whole bodies only; upgrade the operator there"
       )
     }
   }

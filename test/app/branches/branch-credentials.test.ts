@@ -125,12 +125,14 @@ describe("values of a client's own", () => {
     const branched = yield* begin()
     assert.strictEqual(
       yield* take(branched, credentials(), { ...ann, user: "stranger" }),
-      `403: stranger may not create branchdatabases.dbs.mirrord.metalbear.co in namespace ${namespace}.`
+      `403: stranger may not create branchdatabases.dbs.mirrord.metalbear.co in namespace ${namespace}; ask an ` +
+        "administrator for that right."
     )
     assert.strictEqual(
       yield* take(branched, credentials(), { ...ann, user: "orderer" }),
       `403: User orderer cannot proxy resource "targets" in API group "operator.metalbear.co" in the namespace ` +
-        `"${namespace}", and so brings no values for branches of databases there.`
+        `"${namespace}", and so brings no values for branches of databases there; ask an administrator for the ` +
+        "role mirrord-operator-user there."
     )
     for (let i = 0; i < 64; i++) assert.match(yield* take(branched), /^mirrord-branch-values-/u)
     assert.match(yield* take(branched), /^403: Too many values have been sent/u)

@@ -155,7 +155,10 @@ describe("a copy that replaces its target", () => {
     assert.lengthOf(copied.copies(), 1)
     assert.deepStrictEqual(copied.workload(), scaledDownFor(name))
     const stranger = refusedWith(yield* copied.connect(bob, copy, 3n))
-    assert.deepStrictEqual([stranger.code, stranger.message], [403, `The copy target ${name} belongs to another user.`])
+    assert.deepStrictEqual(
+      [stranger.code, stranger.message],
+      [403, `The copy target ${name} belongs to another user; start the command again to get a copy of your own.`]
+    )
   })
 
   it.effect(

@@ -408,7 +408,14 @@ describe("a copy over many clusters", () => {
     const copy = yield* withCopy(copied)
     const other = yield* certificateOf(copied.world.primary, "other")
     const { code, message } = refusedWith(yield* copied.connect(copy, 7n, other))
-    assert.deepStrictEqual([code, message], [403, `The copy target ${copy.metadata.name} belongs to another user.`])
+    assert.deepStrictEqual(
+      [code, message],
+      [
+        403,
+        `The copy target ${copy.metadata.name} belongs to another user; start the command again to ` +
+          "get a copy of your own."
+      ]
+    )
     opened(yield* copied.connect(copy))
   })
 

@@ -178,7 +178,9 @@ describe("the pod of a branch", () => {
     expect(copyEnv(source(null))[0]).toEqual({ name: "TARGET_HOST", value: "there" })
     expect(copyEnv(source("app"))[0]).toEqual({ name: "SOURCE_HOST", value: "$(TARGET_HOST)" })
     expect(Result.getFailure(podOf(source("none")))).toMatchObject({
-      value: 'The target has no container "none", in which the variable HOST would be.'
+      value:
+        'The target has no container "none", in which the variable HOST would be: name a container of its pod ' +
+        "template."
     })
   })
 

@@ -127,8 +127,14 @@ describe("the pod of a copy", () => {
   })
 
   it.each([
-    [{ target: { deployment: "x", container: "none" } }, "deployment/x/container/none has no container none."],
-    [{ exclude_containers: ["app", "istio-proxy"] }, "deployment/x has no container left to copy."]
+    [
+      { target: { deployment: "x", container: "none" } },
+      "deployment/x/container/none has no container none; name one of app, istio-proxy."
+    ],
+    [
+      { exclude_containers: ["app", "istio-proxy"] },
+      "deployment/x has no container left to copy; take one out of feature.copy_target.exclude_containers."
+    ]
   ])("is not made for %j", (spec, sentence) => expect(Result.getOrThrow(Result.flip(copy(spec)))).toBe(sentence))
 
   it("remembers what it is for", () => {

@@ -69,7 +69,8 @@ describe("the profile of a session", () => {
     expect(profileProblem([wanted, listed], undefined)).toContain('policy "wants" wants every session')
     expect(profileProblem([wanted, listed], "a")).toBeUndefined()
     expect(profileProblem([listed], "b")).toBe(
-      'The mirrord policy "lists" does not allow profile "b" for this target (allowed: "a", "ns/b").'
+      'The mirrord policy "lists" does not allow profile "b" for this target (allowed: "a", "ns/b"); set another ' +
+        "profile in your mirrord configuration, or ask an administrator."
     )
     expect(profileProblem([listed, other], "ns/b")).toContain('"lists-too"')
     expect(profileProblem([policy({ profileAllowlist: [] })], "a")).toContain("none is allowed")

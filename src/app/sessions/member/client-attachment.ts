@@ -168,7 +168,7 @@ const admission = (
   const { name } = session.metadata
   const child = observeChild(session)
   if (child._tag !== "Present") return undefined
-  if (child.deleting) return Result.fail(reconnectNotPossible(`Session ${name} is being ended.`))
+  if (child.deleting) return Result.fail(reconnectNotPossible(`Session ${name} is being ended; start a new one.`))
   // The object of a session may not say yet how its split is.
   const split = splits.requirement(session)
   if (split._tag === "Failed") return Result.fail(notSplit(cluster, split.failure, { isUser, wasServed }))

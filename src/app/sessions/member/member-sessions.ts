@@ -121,7 +121,7 @@ const createSession = (
     Effect.catch((error) =>
       error.reason === "AlreadyExists"
         ? Effect.void
-        : Effect.fail(internalError(`The session cannot be created: ${error.detail}.`))
+        : Effect.fail(internalError(`The session cannot be created: ${error.detail}. Try again in a moment.`))
     )
   )
 }
@@ -144,7 +144,10 @@ const checkRequest = (
   wanted: MirrordClusterSessionSpec,
   found: MirrordClusterSessionSpec
 ): Effect.Effect<void, ApiError> => {
-  if (found.owner.userId !== owner.userId) return Effect.fail(forbidden(`Session ${name} belongs to another user.`))
+  if (found.owner.userId !== owner.userId)
+    return Effect.fail(
+      forbidden(`Session ${name} belongs to another user; session ids are random, so start the command again.`)
+    )
   if (found.namespace !== request.namespace || !isSameTarget(found.target, wanted.target ?? undefined))
     return Effect.fail(ofAnotherTarget(name, request.target, request.namespace))
   return Effect.void

@@ -91,7 +91,7 @@ const lookedUp = ({ api }: Place, namespace: string, target: Workload): Effect.E
     const path = formatTargetPath(target)
     if (reason === "NotFound") return refused(targetFailure({ _tag: "NoSuchTarget", target: path, namespace }))
     if (reason === "Forbidden") return refused(targetFailure({ _tag: "Forbidden", target: path, detail }))
-    return internalError(`Looking up ${path} failed: ${detail}.`)
+    return internalError(`Looking up ${path} failed: ${detail}. Try again in a moment.`)
   })
 
 /** The container that a session with the target would get: of its template, or of the pods that it has now. */

@@ -99,7 +99,7 @@ const createParent = Effect.fnUntraced(function* (
       Effect.catch((error) =>
         error.reason === "AlreadyExists"
           ? Effect.void
-          : Effect.fail(internalError(`The session cannot be created: ${error.detail}.`))
+          : Effect.fail(internalError(`The session cannot be created: ${error.detail}. Try again in a moment.`))
       )
     )
 })
@@ -153,7 +153,12 @@ const linkConnection = Effect.fnUntraced(function* (
   const limits = yield* limitsOf(options, connection)
   const locks = yield* options.locks.use(name)
   const hasYounger = yield* arrive(locks, clientIdentity(request.clientName, request.clientHostname))
-  const tooLate = asApiError(reconnectNotPossible(`Session ${name} did not become usable in time.`))
+  const tooLate = asApiError(
+    reconnectNotPossible(
+      `Session ${name} did not become usable in time; look at the mirrord agent's pods and the operator's log, then ` +
+        "run the command again."
+    )
+  )
   const [parent, first] = yield* linkDefault(options, connection).pipe(
     Effect.timeoutOrElse({
       duration: (startSecs(options, connection) + linkPatience) * 1_000,

@@ -79,7 +79,8 @@ describe("values of a client's own at a primary", () => {
     const synced = yield* begin
     assert.strictEqual(
       yield* take(synced, { ...ann, user: "stranger" }),
-      `403: stranger may not create branchdatabases.dbs.mirrord.metalbear.co in namespace ${operatorNamespace}.`
+      `403: stranger may not create branchdatabases.dbs.mirrord.metalbear.co in namespace ${operatorNamespace}; ` +
+        "ask an administrator for that right."
     )
     const users = aggregate(synced)
     const refused = yield* take(synced, { ...ann, user: "orderer" })

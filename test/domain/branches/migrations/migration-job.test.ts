@@ -142,7 +142,7 @@ describe("the Job of Flyway", () => {
   it("is not for engines without migrations", () => {
     const redis = { ...bare, postgresOptions: null, redisOptions: {}, migrations: { flavor: "flyway" as const } }
     expect(Result.getOrThrow(Result.flip(readBranchRequest({ ...redis, databaseName: "0" })))).toBe(
-      "spec.migrations asks for migrations, which branches of Redis do not have."
+      "spec.migrations asks for migrations, which branches of Redis do not have; leave it out."
     )
   })
 })
