@@ -13,6 +13,7 @@ import {
 import { Effect, Layer } from "effect"
 import { freePort } from "../../lab/playground/free-ports.ts"
 import { startElasticMq } from "../../lab/playground/queues/elasticmq.ts"
+import { s3Objects } from "../../src/adapters/aws/s3-objects.ts"
 import { sqsQueues } from "../../src/adapters/aws/sqs-queues.ts"
 import { jqPrograms } from "../../src/adapters/jq/jq-programs.ts"
 import { MessageQueues } from "../../src/ports/message-queues.ts"
@@ -148,7 +149,7 @@ const throughput = Effect.fnUntraced(function* (beside: string, rounds: number, 
 })
 
 const memoryRows = Effect.map(
-  Effect.provide(heldMemory([100_000, 500_000, 1_000_000], bodyBytes), jqPrograms),
+  Effect.provide(heldMemory([100_000, 500_000, 1_000_000], bodyBytes), Layer.merge(jqPrograms, s3Objects)),
   (found) =>
     found.map(({ heap, messages, resident }) => {
       const [first = { heap, resident }] = found
@@ -181,7 +182,7 @@ export async function* queues(isShort: boolean): AsyncIterable<string> {
     return { speed: yield* throughput(beside, rounds, count), delay: yield* delays(beside, rounds) }
   })
   const { delay, speed } = await Effect.runPromise(
-    Effect.scoped(Effect.provide(measure, Layer.mergeAll(sqsQueues, jqPrograms)))
+    Effect.scoped(Effect.provide(measure, Layer.mergeAll(sqsQueues, jqPrograms, s3Objects)))
   )
   yield `messages a second, ${count} of ${bodyBytes} B with two attributes, one in ${oneOf} for a session`
   yield* speed

@@ -10,6 +10,7 @@ import { quotation, quoted } from "../../domain/clean-text.ts"
 import { configuredEndpoint } from "../../domain/queues/configured-endpoint.ts"
 import { parseQueueAddress, type QueueAddress } from "../../domain/queues/queue-address.ts"
 import { callLimit, QueueError } from "../../ports/message-queues.ts"
+import { RegionalClients } from "./regional-clients.ts"
 import { isOfIdentity, sqsFailure } from "./sqs-failure.ts"
 
 /** The signal ends the wait for the answer. */
@@ -32,33 +33,6 @@ interface Asked<A> {
   readonly ask: Ask<A>
 }
 
-/** The clients by their regions. The SDK is loaded with the first of them. */
-class Clients {
-  readonly #endpoint: string | undefined
-  readonly #known = new Map<string | undefined, Promise<SQS>>()
-
-  constructor(endpoint: string | undefined) {
-    this.#endpoint = endpoint
-  }
-
-  get(region: string | undefined): Promise<SQS> {
-    const made =
-      this.#known.get(region) ??
-      import("./sqs-client.ts").then(({ sqsClient }) => sqsClient({ region, endpoint: this.#endpoint }))
-    this.#known.set(region, made)
-    return made
-  }
-
-  /** The next call looks for the identity again; calls that are under way go on. */
-  forget(region: string | undefined): void {
-    this.#known.delete(region)
-  }
-
-  async close(): Promise<void> {
-    for (const client of this.#known.values()) (await client).destroy()
-  }
-}
-
 const readUrl = (
   text: string,
   endpoint: string | undefined
@@ -71,9 +45,14 @@ const readUrl = (
 
 /** The calls as long as the scope is open. */
 export const makeSqsCalls = Effect.gen(function* () {
-  const endpoint = configuredEndpoint(process.env)
+  const endpoint = configuredEndpoint("SQS", process.env)
   const clients = yield* Effect.acquireRelease(
-    Effect.sync(() => new Clients(endpoint)),
+    Effect.sync(
+      () =>
+        new RegionalClients((region) =>
+          import("./sqs-client.ts").then(({ sqsClient }) => sqsClient({ region, endpoint }))
+        )
+    ),
     (open) => Effect.ignore(Effect.tryPromise(() => open.close()))
   )
 

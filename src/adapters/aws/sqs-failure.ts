@@ -11,9 +11,7 @@ import { quotation } from "../../domain/clean-text.ts"
 import { detailOf, withoutSecrets } from "../../domain/fleet/credentials/sdk-error.ts"
 import { asNumber, at } from "../../domain/json.ts"
 import { type FailedEntry, QueueError, type QueueErrorReason } from "../../ports/message-queues.ts"
-
-/** The SDK finds no identity of this process. The message says why, and the cure. */
-export class NoIdentityError extends Error {}
+import { NoIdentityError } from "./no-identity-error.ts"
 
 /** Names of refusals of the identity itself, whatever is asked for. */
 const ofIdentity = /Signature|Token|^InvalidAccessKeyId$|^UnrecognizedClient/u

@@ -286,7 +286,8 @@ const release = (state: ElectorState): Effect.Effect<void> =>
 
 /**
  * Leads until the term is over, then gives the term up in order, whatever ended it. Returns the reason of the end. An
- * orderly stop ends the term after what was led: until then no other replica leads, and what was begun may be finished.
+ * orderly stop ends the term after what was led: until then no other replica leads, and what was begun may be
+ * finished.
  */
 const leadFor = <R>(
   state: ElectorState,
@@ -301,10 +302,7 @@ const leadFor = <R>(
     )
   ).pipe(
     Effect.onExit((exit) =>
-      Effect.andThen(
-        end,
-        within(Exit.isSuccess(exit) ? resign : Effect.andThen(resign, release(state)), releaseLimit)
-      )
+      Effect.andThen(end, within(Exit.isSuccess(exit) ? resign : Effect.andThen(resign, release(state)), releaseLimit))
     )
   )
 }

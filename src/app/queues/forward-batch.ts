@@ -10,9 +10,8 @@ import { groupOf, orderedRounds } from "../../domain/queues/ordered-rounds.ts"
 import type { SessionEnd } from "../../domain/queues/queue-failure-reason.ts"
 import type { ReceivedMessage } from "../../domain/queues/queue-message.ts"
 import { deletableMessages, maxEntries, type QueuedSend, queuedSends } from "../../domain/queues/send-batches.ts"
-import type { JqPrograms } from "../../ports/jq-programs.ts"
 import type { MessageQueues, QueueError } from "../../ports/message-queues.ts"
-import { matchBatch, type MatchOptions } from "./match-batch.ts"
+import { matchBatch, type MatchOptions, type MatchServices } from "./match-batch.ts"
 import { deleteAll, sendAll } from "./move-messages.ts"
 import type { Outlet } from "./outlet.ts"
 import type { MessageCounts } from "./queue-totals.ts"
@@ -22,11 +21,12 @@ import type { SplitTable, TableSession } from "./split-table.ts"
 export interface SourceQueue extends MatchOptions {
   readonly url: string
   readonly isFifo: boolean
+  /** Whether programs see the metadata of the object in S3 that a message is about; `undefined` stands for no. */
+  readonly s3Event?: boolean | undefined
 }
 
-export interface ForwardOptions {
+export interface ForwardOptions extends MatchServices {
   readonly queues: MessageQueues["Service"]
-  readonly jq: JqPrograms["Service"]
   readonly source: SourceQueue
   readonly counts: MessageCounts
   /** Called once for each session that gets nothing more. Its messages go to the next session or to the main queue. */
@@ -65,7 +65,7 @@ const routesOf = Effect.fnUntraced(function* (
   { messages, table }: ForwardedBatch
 ): Effect.fn.Return<ReadonlyArray<Route>> {
   const sessions = table.sessions.filter(({ outlet }) => !outlet.isClosed)
-  const choices = yield* matchBatch(options.jq, options.source, { messages, sessions }, (session, detail) =>
+  const choices = yield* matchBatch(options, options.source, { messages, sessions }, (session, detail) =>
     endSession(options, session, "FilterFailed", detail)
   )
   const { counts } = options

@@ -12,8 +12,10 @@ import { type GivenMessage, isReceived } from "../../domain/queues/queue-message
 import { visibilitySeconds } from "../../domain/queues/shared-queue.ts"
 import { JqPrograms } from "../../ports/jq-programs.ts"
 import { MessageQueues, type QueueError } from "../../ports/message-queues.ts"
+import { StoredObjects } from "../../ports/stored-objects.ts"
 import { elapsedOf } from "../kernel/term.ts"
 import { untilDone } from "../kernel/until-done.ts"
+import type { Brokers } from "./brokers.ts"
 import {
   endSession,
   forwardBatch,
@@ -22,6 +24,7 @@ import {
   type SourceQueue
 } from "./forward-batch.ts"
 import { sendUntil } from "./move-messages.ts"
+import { metadataReader } from "./object-metadata.ts"
 import { BackOff, Outlet } from "./outlet.ts"
 import { type MessageCounts, newTotals, type QueueTotals } from "./queue-totals.ts"
 import { isWithin, type QueueSession, type SplitTable, withSessions } from "./split-table.ts"
@@ -245,17 +248,21 @@ const countsOf = ({ table: { main, sessions } }: State, totals: QueueTotals): Fo
 /** Starts a forwarder. Its loops end with the scope, in the middle of what they do: call `stop` before. */
 export const makeForwarder = Effect.fnUntraced(function* (
   options: ForwarderOptions
-): Effect.fn.Return<Forwarder, never, MessageQueues | JqPrograms | Scope.Scope> {
-  const { totals = newTotals() } = options
+): Effect.fn.Return<Forwarder, never, Brokers | Scope.Scope> {
+  const { source, totals = newTotals() } = options
+  const elapsed = elapsedOf(yield* Clock.Clock)
+  const objects = yield* StoredObjects
   const state: State = {
     options,
-    source: options.source,
+    source,
     queues: counted(yield* MessageQueues, totals),
     jq: yield* JqPrograms,
+    readMetadata:
+      source.s3Event === true ? metadataReader(objects, { queue: source.url, sns: source.sns }, elapsed) : undefined,
     counts: totals,
     sessionEnded: ({ id, queue }, end, detail) =>
       options.report({ _tag: "SessionEnded", session: id, queue: queue.url, end, detail }),
-    elapsed: elapsedOf(yield* Clock.Clock),
+    elapsed,
     backOff: new BackOff(),
     inFlight: new Set(),
     table: { main: new Outlet(options.main), sessions: [] },

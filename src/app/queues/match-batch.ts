@@ -1,16 +1,18 @@
 /**
  * Finds the sessions that want the messages of one batch. Each program of jq reads a message once, however many
- * sessions have it.
+ * sessions have it, and the metadata of its object is read once for all programs.
  *
  * Not here: the rules of filters (domain/queues/message-filter.ts).
  */
 
 import { Array as Arr, Effect } from "effect"
+import type { JsonObject } from "../../domain/json.ts"
 import { chooseSessions, type Choice } from "../../domain/queues/chosen-session.ts"
 import { jqInput, verdict } from "../../domain/queues/jq-program.ts"
 import { attributeTexts, passesPatterns, wantsMessage } from "../../domain/queues/message-filter.ts"
 import type { ReceivedMessage } from "../../domain/queues/queue-message.ts"
 import { JqFailed, type JqPrograms } from "../../ports/jq-programs.ts"
+import type { ReadMetadata } from "./object-metadata.ts"
 import type { TableSession } from "./split-table.ts"
 
 /** The options of the original queue that filters depend on. */
@@ -19,20 +21,19 @@ export interface MatchOptions {
   readonly sns: boolean
   /** How long a program may take for a message, in ms. */
   readonly jqLimit: number
-  /**
-   * Reads the metadata of the object that a message is about, with names in lower case; `undefined` if the queue has no
-   * such option. A failure is the answer `undefined`, and so is an answer that takes longer than 1 s.
-   */
-  readonly s3Metadata:
-    | ((message: ReceivedMessage) => Effect.Effect<Readonly<Record<string, string>> | undefined>)
-    | undefined
+}
+
+/** Whom the match of messages asks. */
+export interface MatchServices {
+  readonly jq: JqPrograms["Service"]
+  /** `undefined` if programs see no metadata of objects. */
+  readonly readMetadata: ReadMetadata | undefined
 }
 
 /** Messages that a program reads in one run, at most. Programs of other sessions wait meanwhile. */
 const readAtOnce = 10
-/** Bounds of what others are asked, in ms: of one run, and for one message. The port of jq has a tighter one. */
+/** Bound of one run, in ms. The port of jq has a tighter one. */
 const verdictLimit = 5_000
-const metadataLimit = 1_000
 
 /** Called for each session whose filter gives no answer. */
 type FilterFailed = (session: TableSession, detail: string) => void
@@ -42,19 +43,11 @@ type Said = ReadonlyMap<ReceivedMessage, boolean> | JqFailed
 
 const ask = Effect.fnUntraced(function* (
   jq: JqPrograms["Service"],
-  { jqLimit, s3Metadata }: MatchOptions,
+  { jqLimit }: MatchOptions,
   program: string,
-  messages: ReadonlyArray<ReceivedMessage>
+  inputOf: ReadonlyMap<ReceivedMessage, JsonObject>
 ): Effect.fn.Return<Said> {
-  const metadata = (message: ReceivedMessage) =>
-    s3Metadata === undefined
-      ? Effect.undefined
-      : Effect.timeoutOrElse(s3Metadata(message), { duration: metadataLimit, orElse: () => Effect.undefined })
-  const inputs = yield* Effect.forEach(
-    messages,
-    (message) => Effect.map(metadata(message), (found) => jqInput(message, found)),
-    { concurrency: "unbounded" }
-  )
+  const [messages, inputs] = [[...inputOf.keys()], [...inputOf.values()]]
   const run = (some: ReadonlyArray<unknown>) =>
     Effect.timeoutOrElse(jq.run({ program, inputs: some, limit: jqLimit }), {
       duration: verdictLimit,
@@ -69,7 +62,7 @@ const ask = Effect.fnUntraced(function* (
 
 /** The choice among the sessions, by messages. A session whose filter gives no answer wants none. */
 export const matchBatch = Effect.fnUntraced(function* (
-  jq: JqPrograms["Service"],
+  { jq, readMetadata = () => Effect.undefined }: MatchServices,
   options: MatchOptions,
   {
     messages,
@@ -85,10 +78,18 @@ export const matchBatch = Effect.fnUntraced(function* (
     questions.set(filter.program, asked)
     for (const [message, found] of texts) if (passesPatterns(filter, found)) asked.add(message)
   }
+  const inputs = yield* Effect.forEach(
+    new Set([...questions.values()].flatMap((asked) => [...asked])),
+    (message) => Effect.map(readMetadata(message), (found) => [message, jqInput(message, found)] as const),
+    { concurrency: "unbounded" }
+  )
   const said = new Map<string, Said>()
   yield* Effect.forEach(
     [...questions].filter(([, asked]) => asked.size > 0),
-    ([program, asked]) => Effect.map(ask(jq, options, program, [...asked]), (answer) => said.set(program, answer)),
+    ([program, asked]) => {
+      const inputOf = new Map(inputs.filter(([message]) => asked.has(message)))
+      return Effect.map(ask(jq, options, program, inputOf), (answer) => said.set(program, answer))
+    },
     { concurrency: "unbounded", discard: true }
   )
   const answerOf = ({ filter }: TableSession): Said | undefined => said.get(filter.program ?? "")

@@ -30,7 +30,6 @@ import {
 import { temporaryQueueArguments } from "../../domain/queues/temporary-queue-attributes.ts"
 import { Workload } from "../../domain/resources/core-kinds.ts"
 import { kindAddress } from "../../domain/targets/target.ts"
-import { JqPrograms } from "../../ports/jq-programs.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 import { MessageQueues, QueueError } from "../../ports/message-queues.ts"
 import type { EventRecorder } from "../kernel/event-recorder.ts"
@@ -39,6 +38,7 @@ import { changedMeanwhile, writeStatus } from "../kernel/mirrored-object.ts"
 import type { Reflector } from "../kernel/reflector.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { auditBegin } from "./audit-splits.ts"
+import { type BrokerServices, provideBrokers } from "./brokers.ts"
 import { filtersOf, resolvedOf, type SeenSplit } from "./observe-split.ts"
 import { splitFailure } from "./queue-failure.ts"
 import { userTotal } from "./queue-totals.ts"
@@ -48,10 +48,8 @@ import type { QueueSession } from "./split-table.ts"
 import { putWebhook, removeWebhook } from "./split-webhook.ts"
 
 /** Everything by which actions are carried out. */
-export interface ActingServices {
+export interface ActingServices extends BrokerServices {
   readonly api: KubeApi
-  readonly queues: MessageQueues["Service"]
-  readonly jq: JqPrograms["Service"]
   readonly events: EventRecorder
   /** The caches of the records, which show the operator's own writes at once. */
   readonly splits: Reflector
@@ -322,13 +320,13 @@ const startForwarding = Effect.fnUntraced(function* (
         isFifo: isFifoName(name),
         sns: options?.sns ?? false,
         jqLimit: options?.jqTimeLimitMillis ?? 0,
-        s3Metadata: undefined
+        s3Event: options?.s3Event ?? false
       },
       main: destination(queueBeside(url, table.main), undefined, messageSizeOf(attributes)),
       sessions: resolved === undefined ? [] : queueSessions(services, seen, resolved, table),
       totals: seen.known.totals.of(url)
     })
-    .pipe(Effect.provideService(MessageQueues, services.queues), Effect.provideService(JqPrograms, services.jq))
+    .pipe(provideBrokers(services))
   // Its end, or that it goes by the table, is heard of.
   return hasBegun ? undefined : Infinity
 })

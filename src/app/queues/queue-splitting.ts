@@ -3,15 +3,12 @@
 import { Context, type Effect, type Scope } from "effect"
 import type { SplitSettings } from "../../domain/queues/settings.ts"
 import type { SplitPlace } from "../../domain/queues/split-place.ts"
-import type { JqPrograms } from "../../ports/jq-programs.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
-import type { MessageQueues } from "../../ports/message-queues.ts"
+import type { BrokerServices } from "./brokers.ts"
 import type { MakeForwarders } from "./running-forwarders.ts"
 
-export interface SplittingOptions {
+export interface SplittingOptions extends BrokerServices {
   readonly settings: SplitSettings
-  readonly queues: MessageQueues["Service"]
-  readonly jq: JqPrograms["Service"]
   /** The server that stands in for AWS; `undefined` if none is configured. */
   readonly endpoint: string | undefined
   /**

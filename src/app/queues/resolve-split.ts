@@ -157,17 +157,6 @@ const readReference =
       renamed: (name) => renamedQueue(address, name)
     }))
 
-/** Without the metadata of objects, filters would match other messages than they are written for. */
-const withoutMetadata = ({ origin, queues }: SplitConfiguration): Result.Result<void, string> => {
-  const found = queues.find(({ s3Event }) => s3Event)
-  return found === undefined
-    ? Result.succeed(undefined)
-    : Result.fail(
-        `The queue ${quoted(found.id)} of ${origin} has s3_event, which this operator does not serve: take it out, ` +
-          "and let filters do without the metadata of objects in S3."
-      )
-}
-
 /** The options of a queue. Several ids that mean it cannot have different ones. */
 const optionsOf = (
   { origin, queues }: SplitConfiguration,
@@ -222,7 +211,6 @@ const resolve = Effect.fnUntraced(function* (
   const named = { ...workload, container: containerOf(found ?? {}, workload.container) }
   const { configMaps, configuration } = yield* readConfiguration(services, named, found ?? {}, objects)
   const template = { template: yield* splitTemplate(workload, configuration, found), configMaps }
-  yield* orRefuse(withoutMetadata(configuration))
   const texts = yield* orRefuse(queueVariables(configuration, template))
   const answers = yield* selectorAnswers(jq, texts)
   const read = readReference(endpoint)

@@ -9,9 +9,9 @@ import { jsonEqual } from "../../domain/json.ts"
 import type { DestinationQueue } from "../../domain/queues/forwarded-message.ts"
 import type { ForwardingTable, RunningForwarder } from "../../domain/queues/observed-split.ts"
 import type { SplitPlace } from "../../domain/queues/split-place.ts"
-import type { JqPrograms } from "../../ports/jq-programs.ts"
 import type { KubeError } from "../../ports/kube-api.ts"
-import { callLimit, type MessageQueues } from "../../ports/message-queues.ts"
+import { callLimit } from "../../ports/message-queues.ts"
+import type { Brokers } from "./brokers.ts"
 import type { SourceQueue } from "./forward-batch.ts"
 import { type Forwarder, type ForwarderReport, makeForwarder } from "./forwarder.ts"
 import type { QueueTotals } from "./queue-totals.ts"
@@ -44,7 +44,7 @@ export interface Forwarders {
    * Begins to forward by a table, or lets the next batches see it. False while an earlier forwarder still ends, and
    * where the table is known already.
    */
-  readonly start: (wanted: Forwarding) => Effect.Effect<boolean, KubeError, MessageQueues | JqPrograms>
+  readonly start: (wanted: Forwarding) => Effect.Effect<boolean, KubeError, Brokers>
   /** Ends a forwarder with its last batch. */
   readonly stop: (identity: string) => void
 }
@@ -95,10 +95,7 @@ export class RunningForwarders implements Forwarders {
   /** A forwarder that reads the queue in another way ends first. */
   readonly start = Effect.fnUntraced(
     { self: this },
-    function* (
-      this: RunningForwarders,
-      wanted: Forwarding
-    ): Effect.fn.Return<boolean, never, MessageQueues | JqPrograms> {
+    function* (this: RunningForwarders, wanted: Forwarding): Effect.fn.Return<boolean, never, Brokers> {
       const { main, sessions, source, table, totals } = wanted
       const { identity } = table.source
       const running = this.#entries.get(identity)

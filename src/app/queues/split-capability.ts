@@ -98,7 +98,7 @@ export const splitLayer = Layer.effectContext(
       objects,
       started: configured
     } = yield* followConfigurations(api, (namespace) => splits.configurationChanged(namespace))
-    const { endpoint, jq, queues, settings } = options
+    const { endpoint, jq, queues, settings, sharedForwarders, storedObjects } = options
     const resolving = {
       api: retryingApi(api),
       operatorNamespace: namespace,
@@ -113,9 +113,10 @@ export const splitLayer = Layer.effectContext(
     )
     const splits: Splits = yield* makeSplits({
       api,
-      sharedForwarders: options.sharedForwarders,
+      sharedForwarders,
       queues,
       jq,
+      storedObjects,
       webhookClient: Effect.tapError(client, () => forgetClient),
       events: yield* Events,
       addsSessionKey: (yield* CurrentSettings).addsSessionKey,

@@ -53,7 +53,9 @@ const Pumping = Schema.Struct({
     url: Schema.String,
     isFifo: Schema.Boolean,
     sns: Schema.Boolean,
-    jqLimit: Schema.Number
+    jqLimit: Schema.Number,
+    /** Not there in orders of 0.2.0, which knows no objects. */
+    s3Event: Schema.optional(Schema.Boolean)
   }),
   main: Destination,
   /** Once for each filter. */

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import * as fc from "fast-check"
 import { describe, expect } from "vitest"
 import type { QueueSession } from "../../../src/app/queues/split-table.ts"
+import { StoredObjectError } from "../../../src/ports/stored-objects.ts"
 import { it } from "../../support/effect-it.ts"
 import { virtualTime } from "../../support/virtual-time.ts"
 import { SplitWorld } from "./split-world.ts"
@@ -382,15 +383,31 @@ describe("a queue or a session that fails", () => {
 
   it.effect("gets no message of which the object's metadata does not come, and holds up none", function* () {
     const world = new SplitWorld()
-    const metadata = { found: Effect.succeed({ team: "blue" }), refused: Effect.undefined, slow: Effect.never }
-    world.options = {
-      s3Metadata: ({ Body }) => Object.entries(metadata).find(([name]) => name === Body)?.[1] ?? Effect.never
+    const asked: Array<string> = []
+    world.storedObjects = {
+      metadata: ({ bucket, key }) => {
+        asked.push(key)
+        if (key === "slow") return Effect.never
+        return key === "found"
+          ? Effect.succeed({ team: "blue" })
+          : Effect.fail(new StoredObjectError({ bucket, detail: "S3 answers 403" }))
+      }
     }
+    world.options = { s3Event: true }
     const ann = world.session("ann", { program: "blue" })
-    yield* world.start(ann)
-    for (const body of Object.keys(metadata)) world.put(body)
+    const bob = world.session("bob", { program: "green" })
+    yield* world.start(ann, bob)
+    const about = (key: string): string =>
+      JSON.stringify({
+        Records: [{ awsRegion: "eu-north-1", s3: { bucket: { name: "photos" }, object: { key } } }]
+      })
+    for (const key of ["found", "refused", "slow"]) world.put(about(key))
+    world.put("no event")
     yield* world.pass(1_500)
-    expect([world.in(ann.queue), world.in(world.main)]).toEqual([["found"], ["refused", "slow"]])
+    expect(world.in(ann.queue)).toEqual([about("found")])
+    expect(world.in(world.main).toSorted()).toEqual(["no event", about("refused"), about("slow")].toSorted())
+    // Once for both programs.
+    expect(asked).toEqual(["found", "refused", "slow"])
   })
 
   it.effect("forgives a right that is missing for a moment, and ends a session that lacks it for long", function* () {

@@ -281,21 +281,6 @@ const refusals: ReadonlyArray<readonly [string, ResolveWorld, number, string]> =
     'The MirrordPropertyList "list" has a property sns'
   ],
   [
-    "metadata of objects",
-    listed({ properties: [{ name: "s3_event", value: "true" }] }),
-    400,
-    'The queue "a" of MirrordSplitConfig "splits" has s3_event, which this operator does not serve'
-  ],
-  [
-    "metadata of objects in a registry",
-    changed((world) => {
-      const queue = { queueType: "SQS", nameSource: { envVar: "Q" }, s3Event: true }
-      Object.assign(world, { configs: [], registries: [registry({ a: queue })] })
-    }),
-    400,
-    'The queue "a" of MirrordWorkloadQueueRegistry "registry" has s3_event'
-  ],
-  [
     "an entry that cannot be used",
     changed(
       (world) => (world.registries = [registry({ a: { queueType: "SQS", nameSource: {} } })]),

@@ -19,7 +19,7 @@ const begin = Effect.fnUntraced(function* () {
     world.provide(
       forwarders.start({
         table: { source, main: "main", routes: isForAnn ? [route] : [] },
-        source: { url: world.orders, isFifo: false, sns, jqLimit: 200, s3Metadata: undefined },
+        source: { url: world.orders, isFifo: false, sns, jqLimit: 200 },
         main: world.main,
         sessions: isForAnn ? [ann] : [],
         totals: new SplitTotals().of(world.orders)

@@ -20,7 +20,7 @@ import { it } from "../../support/effect-it.ts"
 import { owner, place, wantedSplit } from "../../support/queue-split.ts"
 import { servicesOf } from "../../support/services.ts"
 import { SplitCluster } from "./split-cluster.ts"
-import { jq } from "./split-world.ts"
+import { jq, noObjects } from "./split-world.ts"
 
 /** A cluster whose consumer's queue `orders` is configured. */
 const living = Effect.fnUntraced(function* () {
@@ -45,6 +45,7 @@ const operate = Effect.fnUntraced(function* (cluster: SplitCluster) {
     settings: { lingerSeconds: 60, isolatesPods: false, waitsForPods: true },
     queues: cluster.queues,
     jq,
+    storedObjects: noObjects,
     endpoint: undefined
   }
   const services = Context.add(yield* servicesOf({ api: cluster.api }), QueueSplitting, {

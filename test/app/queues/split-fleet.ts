@@ -22,7 +22,7 @@ import { certificateOf } from "../../support/user-certificate.ts"
 import { client } from "../policies/policed.ts"
 import { SplitCluster } from "./split-cluster.ts"
 import { configure, leftOf, put } from "./split-life.ts"
-import { jq } from "./split-world.ts"
+import { jq, noObjects } from "./split-world.ts"
 
 export interface SplitFleetOptions {
   /** The queue that the workload of each cluster reads; `orders` unless given. */
@@ -126,6 +126,7 @@ export const splitFleet = Effect.fnUntraced(function* ({
             settings: { lingerSeconds: 60, isolatesPods: false, waitsForPods: true },
             queues: ports.get(cluster) ?? home.port(() => false),
             jq,
+            storedObjects: noObjects,
             endpoint: undefined
           }
         : undefined

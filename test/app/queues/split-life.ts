@@ -36,7 +36,7 @@ import type { MessageQueues } from "../../../src/ports/message-queues.ts"
 import { pass } from "../../support/connect-request.ts"
 import { servicesOf } from "../../support/services.ts"
 import { SplitCluster } from "./split-cluster.ts"
-import { jq } from "./split-world.ts"
+import { jq, noObjects } from "./split-world.ts"
 
 const owner = { userId: "ann", username: "Ann", hostname: "laptop", k8sUsername: "ann" }
 
@@ -203,7 +203,7 @@ export const shareQueues = Effect.fnUntraced(function* (
     bePresent(at, 1),
     watchPumpOrders(api, operatorNamespace)
   ]).pipe(Scope.provide(scope))
-  const splitting = { queues: process.queues({ ...cluster.queues, receive }), jq }
+  const splitting = { queues: process.queues({ ...cluster.queues, receive }), jq, storedObjects: noObjects }
   const measurements = new Measurements()
   yield* pumpQueues({ ...at, seen, presentSince }, splitting, orders).pipe(
     Effect.provideService(CurrentMeasurements, measurements),
@@ -232,6 +232,7 @@ export const operate = Effect.fnUntraced(function* (
     settings: { lingerSeconds: 60, isolatesPods: false, waitsForPods: true },
     queues: process.queues(queues),
     jq,
+    storedObjects: noObjects,
     endpoint: undefined,
     sharedForwarders
   }

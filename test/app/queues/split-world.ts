@@ -2,14 +2,15 @@ import { Effect, Exit, Result, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { MemoryQueues } from "../../../lab/queues/memory-queues.ts"
 import { RandomStream } from "../../../lab/simulation/kernel/random-stream.ts"
+import { provideBrokers } from "../../../src/app/queues/brokers.ts"
 import { drainSession } from "../../../src/app/queues/drain-session.ts"
 import type { SourceQueue } from "../../../src/app/queues/forward-batch.ts"
 import { type Forwarder, type ForwarderReport, makeForwarder } from "../../../src/app/queues/forwarder.ts"
 import type { QueueSession } from "../../../src/app/queues/split-table.ts"
 import type { DestinationQueue } from "../../../src/domain/queues/forwarded-message.ts"
 import { readMessageFilter } from "../../../src/domain/queues/message-filter.ts"
-import { JqFailed, JqPrograms } from "../../../src/ports/jq-programs.ts"
-import { MessageQueues } from "../../../src/ports/message-queues.ts"
+import { JqFailed, type JqPrograms } from "../../../src/ports/jq-programs.ts"
+import { StoredObjectError, type StoredObjects } from "../../../src/ports/stored-objects.ts"
 
 /** Programs of these tests: a text that the body or the limit has, or the word for what goes wrong. */
 export const jq: JqPrograms["Service"] = {
@@ -26,6 +27,11 @@ export const jq: JqPrograms["Service"] = {
   }
 }
 
+/** A server of objects that has none. */
+export const noObjects: StoredObjects["Service"] = {
+  metadata: ({ bucket }) => Effect.fail(new StoredObjectError({ bucket, detail: "the object is gone" }))
+}
+
 export interface SessionOptions {
   readonly mode?: "steal" | "mirror"
   readonly startedAt?: number
@@ -38,6 +44,7 @@ export class SplitWorld {
   readonly reports: Array<ForwarderReport> = []
   readonly bodies: Array<string> = []
   readonly isFifo: boolean
+  storedObjects = noObjects
   readonly orders: string
   readonly main: DestinationQueue
   /** Messages that a call found in no queue: there must never be any. */
@@ -107,7 +114,7 @@ export class SplitWorld {
   }
 
   provide = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-    effect.pipe(Effect.provideService(MessageQueues, this.sqs.port(this.allows)), Effect.provideService(JqPrograms, jq))
+    effect.pipe(provideBrokers({ queues: this.sqs.port(this.allows), jq, storedObjects: this.storedObjects }))
 
   /** Starts a forwarder. `crash` ends it in the middle of what it does. */
   start(
@@ -120,7 +127,6 @@ export class SplitWorld {
         isFifo: this.isFifo,
         sns: false,
         jqLimit: 200,
-        s3Metadata: undefined,
         ...this.options
       }
       const report = (news: ForwarderReport): void => void this.reports.push(news)

@@ -40,7 +40,7 @@ export const makeQueues = Effect.fnUntraced(function* (beside: string, name: str
 export const forward = Effect.fnUntraced(function* ({ main, original, session }: Queues) {
   const filter = Result.getOrThrow(readMessageFilter({ attributes: { user: "^ann$" }, program: undefined }))
   const forwarder = yield* makeForwarder({
-    source: { url: original, isFifo: false, sns: false, jqLimit: 200, s3Metadata: undefined },
+    source: { url: original, isFifo: false, sns: false, jqLimit: 200 },
     main: destination(main),
     report: (report) => {
       throw new Error(JSON.stringify(report))

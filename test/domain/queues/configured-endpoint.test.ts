@@ -12,5 +12,9 @@ it.each([
   [{ AWS_ENDPOINT_URL: all, AWS_ENDPOINT_URL_SQS: sqs, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: "True" }, undefined],
   [{ AWS_ENDPOINT_URL_SQS: sqs, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: "false" }, sqs]
 ])("with %j the server is %s", (variables, endpoint) => {
-  expect(configuredEndpoint(variables)).toBe(endpoint)
+  expect(configuredEndpoint("SQS", variables)).toBe(endpoint)
+})
+
+it("is another one for S3", () => {
+  expect(configuredEndpoint("S3", { AWS_ENDPOINT_URL_S3: "http://s3", AWS_ENDPOINT_URL_SQS: sqs })).toBe("http://s3")
 })

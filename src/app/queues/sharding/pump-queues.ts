@@ -16,9 +16,8 @@ import {
   reportText
 } from "../../../domain/queues/pump-order.ts"
 import { configMaps } from "../../../domain/resources/core-kinds.ts"
-import { JqPrograms } from "../../../ports/jq-programs.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
-import { callLimit, MessageQueues } from "../../../ports/message-queues.ts"
+import { callLimit } from "../../../ports/message-queues.ts"
 import { countHolding } from "../../kernel/holdings.ts"
 import { logWarning } from "../../kernel/log.ts"
 import { measure } from "../../kernel/metrics.ts"
@@ -27,9 +26,9 @@ import { untilDone } from "../../kernel/until-done.ts"
 import { queuesWhileLeading } from "../../leadership/queues-while-leading.ts"
 import { apiWhileLeading } from "../../leadership/while-leading.ts"
 import { runShare, type Sharer } from "../../sharding/share.ts"
+import { type BrokerServices, provideBrokers } from "../brokers.ts"
 import type { ForwarderReport } from "../forwarder.ts"
 import { measuredQueues } from "../measured-splits.ts"
-import type { SplittingOptions } from "../queue-splitting.ts"
 import { SplitTotals, userTotal } from "../queue-totals.ts"
 import { type Forwarding, makeRunningForwarders, type RunningForwarders } from "../running-forwarders.ts"
 import type { QueueSession } from "../split-table.ts"
@@ -42,7 +41,7 @@ const lookEvery = 30_000
 
 interface Pumps {
   readonly sharer: Sharer
-  readonly splitting: Pick<SplittingOptions, "jq" | "queues">
+  readonly splitting: BrokerServices
   readonly orders: PumpOrders
   /** By the names of orders. */
   readonly running: Map<string, RunningForwarders>
@@ -72,7 +71,7 @@ const forwardingOf = ({ table }: PumpOrder, { main, sessions, source }: Pumping,
   const sums = totals.of(source.url)
   return {
     table,
-    source: { ...source, s3Metadata: undefined },
+    source,
     main: destination(main),
     totals: sums,
     sessions: sessions.flatMap((session): ReadonlyArray<QueueSession> => {
@@ -114,9 +113,7 @@ const step = Effect.fnUntraced(function* (
   // The Lease of a queue without a pump is given up.
   if (order?.pumping === undefined) return false
   if (pump.taken !== order.number && pump.failed === undefined) {
-    const hasBegun = yield* forwarders
-      .start(forwardingOf(order, order.pumping, totals))
-      .pipe(Effect.provideService(MessageQueues, splitting.queues), Effect.provideService(JqPrograms, splitting.jq))
+    const hasBegun = yield* forwarders.start(forwardingOf(order, order.pumping, totals)).pipe(provideBrokers(splitting))
     if (hasBegun) pump.taken = order.number
   }
   if (pump.taken === undefined && pump.failed === undefined) return false
@@ -206,7 +203,7 @@ const servePump = Effect.fnUntraced(function* (
 /** Forwards the messages of this replica's share of the queues. Never ends. */
 export const pumpQueues = Effect.fnUntraced(function* (
   sharer: Sharer,
-  splitting: Pick<SplittingOptions, "jq" | "queues">,
+  splitting: BrokerServices,
   orders: PumpOrders
 ): Effect.fn.Return<never, never, Scope.Scope> {
   const pumps: Pumps = { sharer, splitting, orders, running: new Map(), totals: new SplitTotals() }

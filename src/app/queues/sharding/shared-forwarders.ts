@@ -59,7 +59,7 @@ type Pumping = NonNullable<PumpOrder["pumping"]>
 
 /** Everything that the pump of a queue needs, as data. */
 const pumpingOf = ({ main, sessions, source }: Forwarding): Pumping => ({
-  source: { url: source.url, isFifo: source.isFifo, sns: source.sns, jqLimit: source.jqLimit },
+  source,
   main,
   sessions: sessions.map(({ filter: { attributes, program }, id, mode, queue, startedAt, total }) => ({
     id,

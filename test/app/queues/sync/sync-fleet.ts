@@ -15,7 +15,7 @@ import { pass } from "../../../support/connect-request.ts"
 import { configurationOf } from "../../../support/fleet.ts"
 import { MemoryKubeApi } from "../../../support/memory-kube-api.ts"
 import { servicesOf } from "../../../support/services.ts"
-import { jq } from "../split-world.ts"
+import { jq, noObjects } from "../split-world.ts"
 
 /** The configuration that a fleet writes. */
 export const place = ["orders", "shop"] as const
@@ -30,6 +30,7 @@ const unused = {
   settings: { lingerSeconds: 60, isolatesPods: true, waitsForPods: true },
   queues: new MemoryQueues(new RandomStream("sync")).port(),
   jq,
+  storedObjects: noObjects,
   endpoint: undefined
 }
 

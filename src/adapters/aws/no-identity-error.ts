@@ -1,0 +1,2 @@
+/** The AWS SDK finds no identity of this process. The message says why, and the cure. */
+export class NoIdentityError extends Error {}
