@@ -1,6 +1,6 @@
 /**
- * The object in Amazon S3 that a message is about, by the notification in its body (Amazon S3 User Guide, "Event message
- * structure"). The senders of messages choose these names, so only names of buckets and of regions pass.
+ * The object in Amazon S3 that a message is about, by the notification in its body (Amazon S3 User Guide, "Event
+ * message structure"). The senders of messages choose these names, so only names of buckets and of regions pass.
  *
  * Not here: reading the object's metadata.
  */
