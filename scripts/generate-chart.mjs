@@ -115,7 +115,11 @@ wanted.set(
           const { form, isUnsetBy0, value, variable, where } = setting
           const rule = helmRule(formOf(setting))
           const byRole = value === undefined || where === undefined ? {} : { where, default: shownDefault(value) }
-          return [variable, { form, ...rule, ...(value === undefined ? {} : { value, ...byRole, isUnsetBy0 }) }]
+          const isOnByDefault = form === "truth" && shownDefault(value ?? "") === true ? true : undefined
+          return [
+            variable,
+            { form, ...rule, ...(value === undefined ? {} : { value, ...byRole, isUnsetBy0, isOnByDefault }) }
+          ]
         })
       ),
       { lineWidth: 0, aliasDuplicateObjects: false, sortMapEntries: false, keepUndefined: false }

@@ -329,6 +329,13 @@ describeKubernetes("a release of the chart", (assets) => {
       )
       expect(refused).not.toContain("shop/foreign")
       await release({ operator: { sqsSplitting: true, replicas: 1 } })
+      const shared = { sqsSplitting: true, sqsSplittingSharding: true, replicas: 2 }
+      await release({ operator: shared })
+      expect(await release({ operator: { ...shared, sqsSplittingSharding: false } }).catch(String)).toContain(
+        "Deployment shop/ours: the replicas share its queues, and with operator.sqsSplittingSharding off the next " +
+          "leader would read them at the same time; end its sessions, or run braid cleanup --splits --apply"
+      )
+      await release({ operator: { ...shared, replicas: 3 } })
       await run(join(assets, "kubectl"), ["delete", "-f", file])
       await release(primary)
       // The kinds of splits stay, and the tests after this one do not expect them.

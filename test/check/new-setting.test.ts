@@ -20,7 +20,7 @@ const edit = (file: string, from: string, to: string): void => {
 const run = (script: string): string =>
   execFileSync(process.execPath, [join(copy, "scripts", script)], { cwd: copy, encoding: "utf8" })
 
-describe("a new switch of the chart", () => {
+describe("a new switch of the chart, even one that is on by default", () => {
   it("is a card, a value and the code that acts on it", () => {
     for (const folder of ["src", "scripts", "charts", "crds", "docs/reference", "test/conformance", "package.json"])
       cpSync(join(root, folder), join(copy, folder), { recursive: true })
@@ -30,14 +30,14 @@ describe("a new switch of the chart", () => {
       "export const targetSettings = {",
       `export const targetSettings = {
         sleeps: {
-          variable: "OPERATOR_SLEEPS", form: "truth", default: false, value: "targets.sleep", where: "targets",
+          variable: "OPERATOR_SLEEPS", form: "truth", default: true, value: "targets.sleep", where: "targets",
           about: "whether targets sleep"
         },`
     )
     edit(
       "charts/mirrord-operator/values.yaml",
       "\ntargets:\n",
-      "\ntargets:\n  # -- Whether targets sleep.\n  sleep: false\n"
+      "\ntargets:\n  # -- Whether targets sleep.\n  sleep: true\n"
     )
     edit(
       "src/app/sessions/member/member-capability.ts",
@@ -52,9 +52,9 @@ describe("a new switch of the chart", () => {
     ])
     expect(run("generate-reference.mjs").trim()).toBe("written: docs/reference/settings.md")
     expect(read("charts/mirrord-operator/files/settings.yaml")).toMatch(
-      /OPERATOR_SLEEPS:\n {2}form: truth\n(?: {2}.+\n)+? {2}value: targets\.sleep\n {2}where: targets\n {2}default: false\n/u
+      /OPERATOR_SLEEPS:\n {2}form: truth\n(?: {2}.+\n)+? {2}value: targets\.sleep\n {2}where: targets\n {2}default: true\n {2}isOnByDefault: true\n/u
     )
-    expect(read("docs/reference/settings.md")).toContain("| `OPERATOR_SLEEPS` | `false` | `targets.sleep` |")
+    expect(read("docs/reference/settings.md")).toContain("| `OPERATOR_SLEEPS` | `true` | `targets.sleep` |")
     // The operator reads it, under the name that the card gives it.
     const values = join(copy, "src/app/kernel/setting-values.ts")
     const program = `import { Effect } from "effect"
@@ -63,8 +63,8 @@ describe("a new switch of the chart", () => {
     const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", program], {
       cwd: copy,
       encoding: "utf8",
-      env: { ...process.env, OPERATOR_SLEEPS: "true" }
+      env: { ...process.env, OPERATOR_SLEEPS: "false" }
     })
-    expect(printed.trim()).toBe("true")
+    expect(printed.trim()).toBe("false")
   })
 })

@@ -32,7 +32,9 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- if kindIs "invalid" .Values.tls.apiService.insecureSkipTLSVerify -}}{{- $_ := set .Values.tls.apiService "insecureSkipTLSVerify" (not (not $unchecked)) -}}{{- end -}}
 {{- /* Text that is empty is as dangerous as null here. */}}
 {{- if eq (toString $operator.requireFrontProxyClientCert) "" -}}{{- $_ := set $operator "requireFrontProxyClientCert" nil -}}{{- end -}}
-{{- range $path := list "createNamespace" "networkPolicy.agents" "sa.create" "tls.certManager.createIssuer" "operator.requireFrontProxyClientCert" "operator.injectSessionKeyHeader" "operator.isolatePodsRestart" "operator.copyTarget.enabled" "operator.copyTarget.useAgentImage" "operator.queueSplittingWaitForReadyTarget" "operator.dbBranchingLiteralCredentials" "agent.injectHeaders" "agent.priorityClass.create" -}}
+{{- $switches := list "createNamespace" "networkPolicy.agents" "sa.create" "tls.certManager.createIssuer" "operator.dbBranchingLiteralCredentials" "agent.injectHeaders" "agent.priorityClass.create" -}}
+{{- range include "braid.settings" . | fromYaml -}}{{- if .isOnByDefault -}}{{- $switches = append $switches .value -}}{{- end -}}{{- end -}}
+{{- range $path := $switches -}}
   {{- $parent := $.Values -}}
   {{- range $key := splitList "." $path | initial -}}{{- $parent = index $parent $key -}}{{- end -}}
   {{- $key := splitList "." $path | last -}}
@@ -125,22 +127,33 @@ operator that is installed makes copies, and the next one has no rights to end t
 {{- end -}}
 
 {{/*
-A sentence for each split of queues that an upgrade would leave behind, as a list in YAML: the operator that is installed splits
-queues, and the next one does not look at them. Only helm with a cluster sees any.
+A sentence for each split of queues to which an upgrade would do harm, as a list in YAML: the operator that is installed splits
+queues, and the next one does not look at them; or its replicas share the queues, and the next leader would read them beside
+replicas that have not ended yet. Only helm with a cluster sees any.
 */}}
 {{- define "braid.livingSplits" -}}
 {{- $sentences := list -}}
-{{- if and .Release.IsUpgrade (not (include "braid.endsSplits" .)) -}}
-  {{- $splits := false -}}
+{{- if .Release.IsUpgrade -}}
+  {{- $rights := dict "splits" false "shares" false -}}
   {{- $role := lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" "mirrord-operator" -}}
   {{- range $role.rules -}}
-    {{- if has "mirrordclusterworkloadpatches" (.resources | default list) -}}{{- $splits = true -}}{{- end -}}
+    {{- if has "mirrordclusterworkloadpatches" (.resources | default list) -}}{{- $_ := set $rights "splits" true -}}{{- end -}}
   {{- end -}}
-  {{- if $splits -}}
+  {{- $role = lookup "rbac.authorization.k8s.io/v1" "Role" .Values.namespace "mirrord-operator" -}}
+  {{- range $role.rules -}}
+    {{- if and (has "configmaps" (.resources | default list)) (has "watch" .verbs) -}}{{- $_ := set $rights "shares" true -}}{{- end -}}
+  {{- end -}}
+  {{- $harm := "" -}}
+  {{- if not (include "braid.endsSplits" .) -}}
+    {{- $harm = "its pods read temporary queues, which nothing would fill with these values" -}}
+  {{- else if and $rights.shares (not (include "braid.on" .Values.operator.sqsSplittingSharding)) -}}
+    {{- $harm = "the replicas share its queues, and with operator.sqsSplittingSharding off the next leader would read them at the same time" -}}
+  {{- end -}}
+  {{- if and $rights.splits $harm -}}
     {{- range (lookup "mirrord.metalbear.co/v1alpha" "MirrordClusterWorkloadPatch" "" "").items -}}
       {{- if hasKey (.metadata.annotations | default dict) "operator.metalbear.co/queue-split" -}}
         {{- with .spec.workloadRef -}}
-          {{- $sentences = append $sentences (printf "%s %s/%s: its pods read temporary queues, which nothing would fill with these values; end its sessions, or run braid cleanup --splits --apply, and upgrade again." .kind .namespace .name) -}}
+          {{- $sentences = append $sentences (printf "%s %s/%s: %s; end its sessions, or run braid cleanup --splits --apply, and upgrade again." .kind .namespace .name $harm) -}}
         {{- end -}}
       {{- end -}}
     {{- end -}}
