@@ -1,4 +1,7 @@
-/** Queues that an operator splits: a process with the chart's rights, webhooks by TLS, and a real server of queues. */
+/**
+ * Queues that an operator splits: two processes with the chart's rights, which share the queues, webhooks by TLS, and a
+ * real server of queues. The story of the playground has one process, which forwards all messages.
+ */
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -9,10 +12,11 @@ import { afterAll, beforeAll, expect, it } from "vitest"
 import { boundMinutes } from "../../lab/client/bound.ts"
 import { newUser, type User } from "../../lab/client/raw-session.ts"
 import { openSessionClient } from "../../lab/client/session-client.ts"
+import { deployments } from "../../lab/cluster/store/resource-refs.ts"
 import { processesWith } from "../../lab/playground/branches/home-processes.ts"
 import { freePort } from "../../lab/playground/free-ports.ts"
 import type { Playground, RunningCluster } from "../../lab/playground/local-cluster.ts"
-import { workloadNamespace as namespace } from "../../lab/playground/manifests.ts"
+import { operatorNamespace, workloadNamespace as namespace } from "../../lab/playground/manifests.ts"
 import { operatorProgram, startPlayground } from "../../lab/playground/playground.ts"
 import { askSqs, putMessages, takeMessages } from "../../lab/playground/queues/ask-sqs.ts"
 import {
@@ -26,12 +30,12 @@ import {
 } from "../../lab/playground/queues/consumer.ts"
 import { startElasticMq } from "../../lab/playground/queues/elasticmq.ts"
 import { topology } from "../../lab/playground/topology.ts"
-import { asArray, asObject } from "../../src/domain/json.ts"
+import { asArray, asObject, asString, at } from "../../src/domain/json.ts"
 import { protocolVersion } from "../../src/domain/protocol/version.ts"
 import { queueRecords } from "../../src/domain/queues/stored-queue.ts"
 import { splitSessions } from "../../src/domain/queues/stored-session.ts"
 import { splitPatches } from "../../src/domain/queues/stored-split.ts"
-import { mutatingWebhookConfigurations } from "../../src/domain/resources/core-kinds.ts"
+import { leases, mutatingWebhookConfigurations } from "../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../src/domain/resources/mirrord-cluster-session.ts"
 import { subnetOf } from "../address-plan.ts"
 import { Chart } from "../charts/chart.ts"
@@ -42,8 +46,8 @@ import { eventually } from "../support/eventually.ts"
 import { stagedProgram } from "../support/staged-image.ts"
 import { until } from "../support/until.ts"
 import { apiClient } from "./api-client.ts"
-import { operatorPods } from "./disturbances.ts"
-import { processOf } from "./replicas.ts"
+import { patchObject } from "./cluster-writes.ts"
+import { processOf, type Replica } from "./replicas.ts"
 
 const boundMs = boundMinutes * 60_000
 
@@ -76,7 +80,10 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
       await askSqs(endpoint, "CreateQueue", { QueueName: "orders" })
       playground = await run(
         startPlayground({
-          operator: operatorProgram(await stagedProgram(), { OPERATOR_OWN_CERTIFICATE: "true" }),
+          operator: operatorProgram(await stagedProgram(), {
+            OPERATOR_OWN_CERTIFICATE: "true",
+            OPERATOR_SQS_SPLITTING_SHARDING: "true"
+          }),
           images: consumerImages,
           sqsEndpoint: endpoint,
           topology: topology("primary-default", subnetOf("splits of queues")),
@@ -89,7 +96,7 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
       const chart = new Chart(helm)
       const [primaryRights, memberRights] = await Promise.all(
         [{ multiCluster: { enabled: true, managementOnly: false } }, { multiClusterMember: true }].map((values) =>
-          rightsOf(chart, { operator: { ...values, sqsSplitting: true } })
+          rightsOf(chart, { operator: { ...values, sqsSplitting: true, sqsSplittingSharding: true, replicas: 2 } })
         )
       )
 
@@ -99,6 +106,7 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
       const found = playground.clusters.find(({ description }) => !description.isPrimary)
       if (found === undefined) throw new Error("the playground has no member")
       member = found
+      await patchObject(member.cluster, deployments, operatorNamespace, "mirrord-operator", { spec: { replicas: 2 } })
       user = await run(newUser(member.cluster, "ann", join(directory, "ann.kubeconfig")))
       startConsumer(member.cluster, { endpoint, name: "orders" }, taken)
       configureSplit(member.cluster)
@@ -118,6 +126,13 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
     })
 
     const podsOf = () => consumerPods(member.cluster)
+    /** The replica that forwards the messages of the queue; `undefined` while none has its Lease. */
+    const owner = (): Replica | undefined => {
+      const labelSelector = "operator.metalbear.co/shard-lease=queue"
+      const [lease] = member.cluster.store.list({ ...leases, resource: leases.plural }, { labelSelector }).items
+      const [name = "", uid = ""] = (asString(at(lease, "spec", "holderIdentity")) ?? "").split("_")
+      return name === "" ? undefined : { name, uid }
+    }
     const original = { isReady: true, isPatched: false, queue: "orders" }
 
     const urlOf = async (name: string) => (await askSqs(endpoint, "GetQueueUrl", { QueueName: name }))["QueueUrl"]
@@ -228,8 +243,9 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
       const third = numbers(1000, 300)
       const putting = put(third)
       await until("some messages", () => (ann.bodies.length > 85 ? true : undefined))
-      const [[uid = "", name = ""] = []] = operatorPods(member.cluster.store)
-      const killed = processOf({ name, uid })
+      const replica = await until("the owner of the queue", owner)
+      const { uid } = replica
+      const killed = processOf(replica)
       process.kill(killed, "SIGKILL")
       await putting
       await until("the next process", () => processesWith("OPERATOR_POD_UID", uid).find((pid) => pid !== killed))
