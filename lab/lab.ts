@@ -63,7 +63,7 @@ const playground = Command.make(
       Flag.withDefault(false),
       Flag.withDescription(
         "Tells another story: a session splits SQS queues of all clusters, with ElasticMQ in place of Amazon SQS; " +
-          "`npm run engines` provides it"
+          "`npm run engines` provides it; also with --kubernetes"
       )
     ),
     json: Flag.Boolean("json").pipe(

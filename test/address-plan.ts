@@ -10,7 +10,7 @@ const networks = {
   "playground, kubernetes, outbound": [243, 6],
   "real client, outbound": [249, 3],
   "playground, branches": [46, 4],
-  "playground, queues": [106, 3],
+  "playground, queues": [80, 6],
   "real client, agents of earlier releases": [28, 4],
   "real client, further commands": [34, 2],
   "recorded client": [93, 3],

@@ -157,8 +157,8 @@ export const suites = {
     finds: "`npm start -- --branches` does not tell its story"
   },
   "lab/playground/queues/queue-story": {
-    needs: ["ElasticMQ"],
-    finds: "`npm start -- --queues` does not tell its story"
+    needs: ["ElasticMQ", "helm", "control plane"],
+    finds: "`npm start -- --queues --kubernetes` does not tell its story"
   },
   "node/agent-incoming": {
     needs: ["mirrord-agent", "node"],

@@ -29,6 +29,8 @@ export interface LocalCluster {
     readonly groups?: ReadonlyArray<string>
     readonly path: string
   }) => Effect.Effect<void, { readonly message: string }>
+  /** Makes or changes the objects of YAML documents, as `kubectl apply` does; a real cluster gives a promise. */
+  readonly apply: (manifests: string) => Promise<void> | void
   /** Takes the API server away with all its connections; the objects stay. */
   readonly stop: () => Effect.Effect<void>
   readonly restart: () => Effect.Effect<void, { readonly message: string }>

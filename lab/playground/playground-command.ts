@@ -141,7 +141,7 @@ const canBeApart = (options: PlaygroundCommandOptions, reporter: Reporter) =>
 /** Starts the playground, on real control planes if that is asked for and their programs exist. */
 const start = (
   options: PlaygroundCommandOptions,
-  more: { readonly directory: string } & Partial<BranchSettings>,
+  more: { readonly directory: string; readonly sqsEndpoint?: string } & Partial<BranchSettings>,
   reporter: Reporter
 ) =>
   Effect.gen(function* () {
@@ -218,14 +218,11 @@ const queuesToTry = (configuration: string): ReadonlyArray<string> => [
 
 const playQueues = (options: PlaygroundCommandOptions, directory: string, reporter: Reporter) =>
   Effect.gen(function* () {
-    if (options.branches || options.kubernetes || options.node)
-      return yield* new PlaygroundError({
-        detail: "--queues is a story of embedded clusters: leave out --branches, --kubernetes and --node"
-      })
+    if (options.branches || options.node)
+      return yield* new PlaygroundError({ detail: "--queues is a story of its own: leave out --branches and --node" })
     const endpoint = yield* startElasticMq({ port: yield* Effect.promise(freePort) })
-    yield* claim(options, reporter)
-    const settings = { ...settingsOf(options, reporter), directory, images: consumerImages, sqsEndpoint: endpoint }
-    const playground = yield* startPlayground(settings)
+    const settings = { directory, images: consumerImages, sqsEndpoint: endpoint }
+    const playground = yield* start(options, settings, reporter)
     const kubeconfig = kubeconfigOf(directory, playground)
     yield* playQueueStory({ playground, endpoint, directory }, reporter)
     const file = join(directory, "mirrord.json")

@@ -67,10 +67,10 @@ describeReal(
       await fleetIs(real.playground())
       for (const cluster of both) {
         await askSqs(endpoint, "CreateQueue", { QueueName: queueOf(cluster) })
-        startConsumer(real.cluster(cluster).cluster, { endpoint, name: queueOf(cluster) }, takenIn(cluster))
+        await startConsumer(real.cluster(cluster).cluster, { endpoint, name: queueOf(cluster) }, takenIn(cluster))
       }
       // The primary gives it to the member.
-      configureSplit(real.playground().primary.cluster, { drainTimeout: 1 })
+      await configureSplit(real.playground().primary.cluster, { drainTimeout: 1 })
       await podsAre({ isReady: true }, ...both)
     })
     afterAll(() => {

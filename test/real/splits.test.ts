@@ -108,8 +108,8 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
       member = found
       await patchObject(member.cluster, deployments, operatorNamespace, "mirrord-operator", { spec: { replicas: 2 } })
       user = await run(newUser(member.cluster, "ann", join(directory, "ann.kubeconfig")))
-      startConsumer(member.cluster, { endpoint, name: "orders" }, taken)
-      configureSplit(member.cluster)
+      await startConsumer(member.cluster, { endpoint, name: "orders" }, taken)
+      await configureSplit(member.cluster)
       await eventually("a consumer", () => expect(podsOf()).toMatchObject([original]))
     })
     afterAll(async () => {

@@ -6,6 +6,9 @@
 import { Clock, Effect, Redacted, type Scope } from "effect"
 import type { DialledCell } from "../../../src/domain/commands/join/join-request.ts"
 import { encodeBase64Text } from "../../../src/domain/fleet/credentials/base64.ts"
+import { splitSessions } from "../../../src/domain/queues/stored-session.ts"
+import { splitPatches } from "../../../src/domain/queues/stored-split.ts"
+import { mutatingWebhookConfigurations } from "../../../src/domain/resources/core-kinds.ts"
 import { agentProgram } from "../../agent/agent-command.ts"
 import { createAuthority } from "../../cluster/http/pki.ts"
 import type { ServiceEntryError } from "../../cluster/network/service-entry.ts"
@@ -15,7 +18,7 @@ import type { ClosedNetwork } from "../closed-network.ts"
 import { demoApp } from "../demo-app.ts"
 import { makeToken, openCell } from "../dial-out.ts"
 import type { Playground } from "../local-cluster.ts"
-import { images, operatorNamespace, workloadManifests, workloadNamespace } from "../manifests.ts"
+import { images, operatorNamespace, sqsVariables, workloadManifests, workloadNamespace } from "../manifests.ts"
 import { openEntries } from "../open-entries.ts"
 import { PlaygroundError, waitForClusters, waitForView } from "../readiness.ts"
 import type { PlaygroundCluster, Topology } from "../topology.ts"
@@ -53,6 +56,10 @@ export interface KubernetesPlaygroundOptions {
   readonly isApart?: boolean
   /** Groups of the primary whose people may send requests to members that dial out; none unless given. */
   readonly peopleGroups?: ReadonlyArray<string>
+  /** URL of the server that stands in for SQS, whose queues are split; no queues are unless given. */
+  readonly sqsEndpoint?: string
+  /** Further images that nodes know. */
+  readonly images?: ImageRegistry
   /** Called for each step. */
   readonly progress: (step: string) => Effect.Effect<void>
 }
@@ -65,21 +72,21 @@ interface Started {
 /** The images that a node knows. */
 const imagesOf = (
   { subnet }: PlaygroundCluster,
-  { braid = braidSources, release }: KubernetesPlaygroundOptions,
+  { braid = braidSources, images: further = new Map(), release }: KubernetesPlaygroundOptions,
   network: ClosedNetwork | undefined
 ): ImageRegistry => {
   const programOf = (image: string): string =>
     release !== undefined && image.endsWith(`:${release.version}`) ? release.braid : braid
   const operator = braidImage(subnet, programOf, network)
-  return new Map([
-    [operatorImage, operator],
-    [images.agent, agentProgram],
-    [images.demo, demoApp]
-  ])
+  return new Map([[operatorImage, operator], [images.agent, agentProgram], [images.demo, demoApp], ...further])
 }
 
 /** Values of every cluster. A role in the workload's namespace lets tests use developers without any other rights. */
 const defaultValues = { agent: { image: images.agent }, roleNamespaces: [workloadNamespace] }
+
+/** Values by which an operator splits queues; none without a server of queues. */
+const splitValues = ({ sqsEndpoint }: KubernetesPlaygroundOptions): object =>
+  sqsEndpoint === undefined ? {} : { sqsSplitting: true, extraEnv: sqsVariables(sqsEndpoint) }
 
 /** The primary's user in members that know it by a certificate. */
 export const primaryUser = "primary.mirrord.example"
@@ -87,9 +94,14 @@ export const primaryUser = "primary.mirrord.example"
 const knowsByCertificate = ({ dialsOut, name }: PlaygroundCluster): boolean => name === "cluster-b" && !dialsOut
 
 /** `dialled`: `undefined` for a member that the primary reaches. */
-const memberValues = (member: PlaygroundCluster, dialled?: DialledCell & { readonly proxy: object }): object => ({
+const memberValues = (
+  options: KubernetesPlaygroundOptions,
+  member: PlaygroundCluster,
+  dialled?: DialledCell & { readonly proxy: object }
+): object => ({
   ...defaultValues,
   operator: {
+    ...splitValues(options),
     port: operatorPort,
     multiClusterMember: true,
     ...(dialled === undefined ? {} : { outbound: { enabled: true, ...dialled } })
@@ -161,6 +173,7 @@ const primaryValues = (
       ...defaultValues,
       tls,
       operator: {
+        ...splitValues(options),
         port: operatorPort,
         ...(dialling.length === 0 ? {} : { cell: { enabled: true, port, bootstrapPort } }),
         multiCluster: {
@@ -202,6 +215,9 @@ const startClusters = (options: KubernetesPlaygroundOptions, networks: OutboundN
           subnet: description.subnet,
           serviceSubnet: description.subnet + topology.clusters.length,
           images: imagesOf(description, options, network),
+          ...(options.sqsEndpoint !== undefined && {
+            kinds: [splitPatches, splitSessions, mutatingWebhookConfigurations]
+          }),
           ...(network && { network })
         }).pipe(Effect.map((running) => ({ description, ...running })))
       },
@@ -240,7 +256,8 @@ export const startKubernetesPlayground = (
     const members = started.filter(({ description }) => !description.isPrimary)
     yield* Effect.forEach(
       members.filter(isReached),
-      ({ cluster, description }) => installChart(programs, cluster, memberValues(description), options.release),
+      ({ cluster, description }) =>
+        installChart(programs, cluster, memberValues(options, description), options.release),
       { concurrency: "unbounded" }
     )
     const primary = started.find(({ description }) => description.isPrimary)
@@ -255,7 +272,7 @@ export const startKubernetesPlayground = (
     const opened = dialling.length === 0 ? undefined : yield* openWay(primary, networks)
     const proxy = { groups: options.peopleGroups ?? [] }
     const dial = ({ cluster, description }: Started, dialled: DialledCell) =>
-      installChart(programs, cluster, memberValues(description, { ...dialled, proxy }), options.release)
+      installChart(programs, cluster, memberValues(options, description, { ...dialled, proxy }), options.release)
     for (const member of dialling) {
       if (opened === undefined) break
       const { dialled, secret } = yield* makeToken(member.description.name, opened)

@@ -32,13 +32,17 @@ interface Kind {
 }
 
 const kind = (name: string, ref: ResourceRef, scope: Kind["scope"] = "Namespaced"): Kind => ({ kind: name, ref, scope })
-const custom = (descriptor: {
+
+/** A kind of resource as descriptors have it. */
+export interface FurtherKind {
   readonly group: string
   readonly version: string
   readonly plural: string
   readonly kind: string
   readonly scope: Kind["scope"]
-}): Kind =>
+}
+
+const custom = (descriptor: FurtherKind): Kind =>
   kind(
     descriptor.kind,
     { group: descriptor.group, version: descriptor.version, resource: descriptor.plural },
@@ -102,12 +106,11 @@ const pathOf = (object: KubeObject): string => `${object.metadata.namespace ?? "
 
 /** The collections that are mirrored, and reads from them. */
 class Mirror implements Pick<NodeStore, "get" | "list" | "watch"> {
-  readonly #collections = new Map(
-    [...builtIn, clusterSessions, multiClusterSessions].map((mirrored) => [
-      keyOf(mirrored.ref),
-      new Collection(mirrored)
-    ])
-  )
+  readonly #collections: ReadonlyMap<string, Collection>
+
+  constructor(kinds: ReadonlyArray<Kind>) {
+    this.#collections = new Map(kinds.map((mirrored) => [keyOf(mirrored.ref), new Collection(mirrored)]))
+  }
 
   collection(ref: ResourceRef): Collection {
     const found = this.#collections.get(keyOf(ref))
@@ -204,10 +207,16 @@ const bind = (
   )
 }
 
-/** The objects of a real cluster that a node, its proxy and the playground look at, and a kubelet's writes. */
-export const mirrorCluster = (api: port.KubeApi): Effect.Effect<MirroredCluster, never, Scope.Scope> =>
+/**
+ * The objects of a real cluster that a node, its proxy and the playground look at, and a kubelet's writes. `further`:
+ * kinds that the playground looks at beside the usual ones.
+ */
+export const mirrorCluster = (
+  api: port.KubeApi,
+  further: ReadonlyArray<FurtherKind>
+): Effect.Effect<MirroredCluster, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const mirror = new Mirror()
+    const mirror = new Mirror([...builtIn, clusterSessions, multiClusterSessions, ...further.map(custom)])
     yield* mirror.follow(api)
     yield* mirror.synced(builtIn)
     const writer = yield* makeStatusWriter(api, (ref, uid) => mirror.has(ref, uid))

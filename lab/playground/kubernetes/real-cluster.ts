@@ -23,7 +23,7 @@ import type { LocalCluster } from "../local-cluster.ts"
 import { PlaygroundError } from "../readiness.ts"
 import { readAuditLog } from "./audit-log.ts"
 import { type ControlPlane, type PlaneNetwork, startControlPlane } from "./control-plane.ts"
-import { type MirroredCluster, mirrorCluster } from "./mirrored-store.ts"
+import { type FurtherKind, type MirroredCluster, mirrorCluster } from "./mirrored-store.ts"
 import type { Programs } from "./programs.ts"
 
 /** A real control plane with a stand-in node and service proxy. */
@@ -51,6 +51,8 @@ export interface RealClusterOptions {
   readonly images: ImageRegistry
   /** The network of its control plane and of braid's pods; this machine's unless given. */
   readonly network?: ClosedNetwork
+  /** Kinds that its store shows beside the usual ones. */
+  readonly kinds?: ReadonlyArray<FurtherKind>
 }
 
 export const failed = (what: string) => (cause: unknown) =>
@@ -104,7 +106,7 @@ const startPlane = ({ name, network, programs, serviceSubnet }: RealClusterOptio
 
 /** The cluster of a control plane that runs. `directory`: for kubeconfigs of users. */
 export const openCluster = (
-  name: string,
+  { kinds = [], name }: Pick<RealClusterOptions, "kinds" | "name">,
   plane: ControlPlane,
   directory: string
 ): Effect.Effect<{ readonly cluster: RealCluster; readonly store: NodeStore }, PlaygroundError, Scope.Scope> =>
@@ -112,13 +114,14 @@ export const openCluster = (
     const config = new KubeConfig()
     config.loadFromFile(plane.kubeconfigPath)
     const api = yield* makeKubeApi(config, name)
-    const { awaitSessions, store } = yield* mirrorCluster(api)
+    const { awaitSessions, store } = yield* mirrorCluster(api, kinds)
     const cluster: RealCluster = {
       name,
       server: plane.server,
       kubeconfigPath: plane.kubeconfigPath,
       caPem: plane.caPem,
       store,
+      apply: plane.apply,
       plane,
       api,
       awaitSessions,
@@ -158,7 +161,7 @@ export const startRealCluster = (
   Effect.gen(function* () {
     const { directory, images, name, network, subnet } = options
     const plane = yield* startPlane(options)
-    const { cluster, store } = yield* openCluster(name, plane, directory)
+    const { cluster, store } = yield* openCluster(options, plane, directory)
     const kubelet = yield* startKubelet({
       store,
       nodeName: `${name}-node`,

@@ -237,7 +237,7 @@ const startIn = (place: Place, options: NodeClusterOptions) =>
     const { directory, name } = options
     const { programs, world } = place
     const { makeKubelet, plane } = yield* startParts(place, options)
-    const { cluster } = yield* openCluster(name, plane, join(directory, name))
+    const { cluster } = yield* openCluster({ name }, plane, join(directory, name))
     let kubelet = makeKubelet()
     yield* seen(
       `the node of ${name}`,

@@ -7,10 +7,10 @@ import { asObjects, asString, at } from "../../../src/domain/json.ts"
 import { patchedLabel } from "../../../src/domain/queues/pod-patch.ts"
 import type { ClientFailed } from "../../client/client-failed.ts"
 import type { SessionClient } from "../../client/session-client.ts"
-import type { EmbeddedCluster } from "../../cluster/embedded-cluster.ts"
 import type { ImageRegistry } from "../../cluster/node/container-program.ts"
 import { processProgram } from "../../cluster/node/process-program.ts"
 import { pods } from "../../cluster/store/resource-refs.ts"
+import type { LocalCluster } from "../local-cluster.ts"
 import { workloadNamespace as namespace } from "../manifests.ts"
 import { failed } from "../story-steps.ts"
 import type { NamedQueue } from "./ask-sqs.ts"
@@ -34,17 +34,17 @@ export const consumerImages: ImageRegistry = new Map([
   ]
 ])
 
-const apply = (cluster: EmbeddedCluster, object: object): void => cluster.apply(JSON.stringify(object))
+const apply = async ({ apply: applyTo }: LocalCluster, object: object): Promise<void> => applyTo(JSON.stringify(object))
 
 /** Starts the workload in a cluster. `taken`: the file into which it writes what it reads, see {@link takenInto}. */
-export const startConsumer = (cluster: EmbeddedCluster, queue: NamedQueue, taken: string): void => {
+export const startConsumer = async (cluster: LocalCluster, queue: NamedQueue, taken: string): Promise<void> => {
   writeFileSync(taken, "")
   const variables = { QUEUE: queue.name, AWS_ENDPOINT_URL_SQS: queue.endpoint, TAKEN: taken }
   const env = Object.entries(variables).map(([variable, value]) => ({ name: variable, value }))
   const labels = { app: name }
   const template = { metadata: { labels }, spec: { containers: [{ name: "main", image: name, env }] } }
   const spec = { replicas: 1, selector: { matchLabels: labels }, template }
-  apply(cluster, { apiVersion: "apps/v1", kind: "Deployment", metadata: { name, namespace }, spec })
+  await apply(cluster, { apiVersion: "apps/v1", kind: "Deployment", metadata: { name, namespace }, spec })
 }
 
 /** Says which variable names the workload's queue. `more`: further fields; none unless given. */
@@ -56,7 +56,7 @@ export const splitConfig = (more: object = {}): object => {
 }
 
 /** Gives a cluster the configuration of {@link splitConfig}. */
-export const configureSplit = (cluster: EmbeddedCluster, more?: object): void => apply(cluster, splitConfig(more))
+export const configureSplit = (cluster: LocalCluster, more?: object): Promise<void> => apply(cluster, splitConfig(more))
 
 /** The bodies of the messages that workloads wrote into a file. */
 export const takenInto = (file: string): ReadonlyArray<string> =>
@@ -76,7 +76,7 @@ export interface ConsumerPod {
 }
 
 /** The pods of the workload in a cluster, also those that are ending. */
-export const consumerPods = ({ store }: EmbeddedCluster): ReadonlyArray<ConsumerPod> =>
+export const consumerPods = ({ store }: LocalCluster): ReadonlyArray<ConsumerPod> =>
   store.list(pods, { namespace, labelSelector: `app=${name}` }).items.map((pod) => {
     const env = asObjects(at(asObjects(at(pod, "spec", "containers"))[0], "env"))
     return {

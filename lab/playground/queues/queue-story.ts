@@ -15,7 +15,7 @@ import type { ResourceDescriptor } from "../../../src/domain/resources/resource-
 import { parentName } from "../../../src/domain/sessions/names.ts"
 import type { ClientFailed } from "../../client/client-failed.ts"
 import { seen } from "../awaited.ts"
-import type { Playground, RunningCluster } from "../local-cluster.ts"
+import type { AnyPlayground, AnyRunningCluster } from "../local-cluster.ts"
 import { workloadNamespace } from "../manifests.ts"
 import type { Reporter } from "../reporter.ts"
 import { openStorySession } from "../story-session.ts"
@@ -34,7 +34,7 @@ import {
 import { type ReadBy, readDifferences } from "./read-differences.ts"
 
 export interface QueueStory {
-  readonly playground: Playground
+  readonly playground: AnyPlayground
   /** URL of the server of queues. */
   readonly endpoint: string
   /** Folder for what the workloads read. */
@@ -43,7 +43,7 @@ export interface QueueStory {
 
 /** A cluster with the workload, the name of its queue, and the file with what it reads. */
 interface Consumer {
-  readonly running: RunningCluster
+  readonly running: AnyRunningCluster
   readonly name: string
   readonly queue: string
   readonly taken: string
@@ -112,9 +112,11 @@ const startConsumers = ({ consumers, endpoint, playground }: Scene) =>
   Effect.gen(function* () {
     for (const { queue, running, taken } of consumers) {
       yield* attempt("a queue cannot be made", () => askSqs(endpoint, "CreateQueue", { QueueName: queue }))
-      startConsumer(running.cluster, { endpoint, name: queue }, taken)
+      yield* attempt("the workload cannot be made", () =>
+        startConsumer(running.cluster, { endpoint, name: queue }, taken)
+      )
     }
-    configureSplit(playground.primary.cluster, { drainTimeout })
+    yield* attempt("the split cannot be configured", () => configureSplit(playground.primary.cluster, { drainTimeout }))
     yield* seen(
       "the start of the consumers",
       Effect.sync(() => consumers.every(isOriginal) || undefined),
