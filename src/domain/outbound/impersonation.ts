@@ -37,6 +37,10 @@ const isReserved = (name: string): boolean => name.startsWith("system:") && name
 export const nameHere = ({ prefix }: Pick<PeopleRules, "prefix">, name: string): string =>
   prefix === "-" ? name : `${prefix}${name}`
 
+/** The groups as which requests are made: the API server adds that of all whom it has authenticated by itself. */
+export const impersonatedGroups = (rules: Pick<PeopleRules, "groups" | "prefix">): ReadonlyArray<string> =>
+  rules.groups.map((group) => nameHere(rules, group)).filter((group) => group !== authenticated)
+
 /** The first of the listed groups that is the cluster's own; `undefined` if there is none. */
 export const reservedGroup = (rules: Pick<PeopleRules, "groups" | "prefix">): string | undefined =>
   rules.groups.find((group) => isReserved(nameHere(rules, group)))

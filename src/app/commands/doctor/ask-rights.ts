@@ -45,13 +45,13 @@ const askVerb = (
   right: Right,
   verb: string
 ): Effect.Effect<RightFact> => {
-  const [resource = "", subresource = ""] = right.resource.split("/")
+  const [resource = "", ...subresources] = right.resource.split("/")
   const resourceAttributes = {
     namespace: namespaceOf(examined, right),
     verb,
     group: right.group,
     resource,
-    subresource,
+    subresource: subresources.join("/"),
     name: right.name ?? ""
   }
   const { account } = examined

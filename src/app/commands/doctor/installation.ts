@@ -27,6 +27,7 @@ import {
 import type { ClusterSearch } from "../../../domain/fleet/provided-clusters.ts"
 import { fleetSettings } from "../../../domain/fleet/settings.ts"
 import { asObjects, asString, at } from "../../../domain/json.ts"
+import { outboundSettings } from "../../../domain/outbound/settings.ts"
 import { configMaps, deployments } from "../../../domain/resources/core-kinds.ts"
 import { serverSettings } from "../../../domain/server/settings.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
@@ -228,15 +229,22 @@ const unread = (error: KubeError, object: string, namespace: string): ReadonlyAr
 const judgedSettings = {
   ownCertificate: serverSettings.ownCertificate,
   makesCopies: copySettings.makesCopies,
+  peopleGroups: outboundSettings.peopleGroups,
+  peopleExtraKeys: outboundSettings.peopleExtraKeys,
+  peoplePrefix: outboundSettings.peoplePrefix,
   ...fleetSettings
 }
 
 const partsOf = ({
   makesCopies,
-  ownCertificate
-}: ValuesOf<typeof judgedSettings>): Pick<InstalledParts, "copies" | "ownCertificate"> => ({
+  ownCertificate,
+  peopleExtraKeys,
+  peopleGroups,
+  peoplePrefix
+}: ValuesOf<typeof judgedSettings>): Pick<InstalledParts, "copies" | "ownCertificate" | "people"> => ({
   copies: makesCopies,
-  ownCertificate
+  ownCertificate,
+  people: { groups: peopleGroups, extraKeys: peopleExtraKeys, prefix: peoplePrefix }
 })
 
 /**

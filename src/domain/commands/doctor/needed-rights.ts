@@ -18,6 +18,7 @@ import { fleetRights } from "../../fleet/rights.ts"
 import type { Role } from "../../fleet/roles.ts"
 import { shardingRights } from "../../fleet/sharding/rights.ts"
 import { leadershipRights } from "../../leadership/rights.ts"
+import { impersonatedGroups, type PeopleRules } from "../../outbound/impersonation.ts"
 import { outboundRights } from "../../outbound/rights.ts"
 import { policyRights } from "../../policies/rights.ts"
 import { tlsRights } from "../../policies/tls/rights.ts"
@@ -78,6 +79,8 @@ export interface InstalledParts {
   readonly switches: Readonly<Record<string, boolean>>
   /** The engines whose databases have branches. */
   readonly branching: ReadonlyArray<BranchEngine>
+  /** The rules of a member for people of its primary; with empty `groups` it lets none in. */
+  readonly people: PeopleRules
 }
 
 /** An installation of which nothing is known: as the chart makes it without values. */
@@ -87,7 +90,8 @@ export const noParts: InstalledParts = {
   asksNodes: false,
   copies: true,
   switches: {},
-  branching: []
+  branching: [],
+  people: { groups: [], extraKeys: [], prefix: "-" }
 }
 
 const engineConditions = (branching: ReadonlyArray<BranchEngine>) => ({
@@ -104,7 +108,7 @@ const engineConditions = (branching: ReadonlyArray<BranchEngine>) => ({
  */
 export const installedConditions = (
   role: Role,
-  { asksNodes, branching, copies, ephemeralAgents, ownCertificate, switches }: InstalledParts
+  { asksNodes, branching, copies, ephemeralAgents, ownCertificate, people, switches }: InstalledParts
 ): Readonly<Record<RightCondition, boolean | undefined>> => {
   const primary = role._tag === "Primary"
   const workloads = !primary || !role.managementOnly
@@ -129,13 +133,23 @@ export const installedConditions = (
     literalCredentials: undefined,
     memberAccount: undefined,
     openshift: undefined,
-    people: undefined,
+    people: people.groups.length > 0,
     previews: undefined,
     publishedWidth: undefined,
     renewsTokens: undefined,
     splitting: undefined
   }
 }
+
+/** A right for people, once for each listed group or key of their extras. */
+const forPeople =
+  (people: PeopleRules) =>
+  (right: Right): ReadonlyArray<Right> => {
+    if (right.name === "<people-group>") return impersonatedGroups(people).map((name) => ({ ...right, name }))
+    return right.resource.includes("<extra-key>")
+      ? people.extraKeys.map((key) => ({ ...right, resource: right.resource.replace("<extra-key>", key) }))
+      : [right]
+  }
 
 const needed = (holders: ReadonlyArray<RightHolder>, role: Role, parts: InstalledParts): ReadonlyArray<Right> => {
   const conditions = installedConditions(role, parts)
@@ -146,6 +160,7 @@ const needed = (holders: ReadonlyArray<RightHolder>, role: Role, parts: Installe
         when.every((condition) => conditions[condition] === true) &&
         (whileOn === undefined || parts.switches[whileOn.variable] === true)
     )
+    .flatMap(forPeople(parts.people))
 }
 
 /** All that an operator does in its own cluster. */

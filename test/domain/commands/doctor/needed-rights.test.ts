@@ -99,6 +99,21 @@ it("a primary that only manages has no right on pods, workloads or Jobs of the c
   ).toEqual(["cluster: get namespaces named kube-system"])
 })
 
+it("a member that lets people in acts as each listed group, and tells each listed key of their extras", () => {
+  const people = { groups: ["dev", "system:authenticated"], extraKeys: ["example.com/team"], prefix: "-" }
+  const asWhom = (parts: typeof noParts) =>
+    ownRights({ _tag: "Single" }, parts)
+      .filter(({ when }) => when?.includes("people"))
+      .map(({ name, resource }) => [resource, name])
+  expect(asWhom(noParts)).toEqual([])
+  expect(asWhom({ ...noParts, people })).toEqual([
+    ["users", undefined],
+    ["groups", "dev"],
+    ["uids", undefined],
+    ["userextras/example.com/team", undefined]
+  ])
+})
+
 it("a primary on a member touches sessions, and branches where it orders them, through the operator there", () => {
   const groups = (rights: ReadonlyArray<Right>) => [...new Set(rights.map(({ group }) => group))].toSorted()
   expect(groups(memberRights([]))).toEqual(["", "mirrord.metalbear.co", "operator.metalbear.co"])

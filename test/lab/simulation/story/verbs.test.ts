@@ -121,6 +121,7 @@ const wrong: ReadonlyArray<readonly [string, string]> = [
   ["crash agent a twice", '"twice" is too much'],
   ["pause a", '"a" is none of operator, agent'],
   ["resume operator", '"" is not a cluster\'s name'],
+  ["jam a", '"a" should be agent'],
   ["return a", '"a" should be operator'],
   ["replicas a none", '"none" is not a number of replicas'],
   ["replicas a 0", "0 is not a number of replicas: write 1 or more"],
