@@ -195,7 +195,16 @@ const overviewFlags = {
   )
 }
 
-const status = Command.make("status", overviewFlags, (options) =>
+const watchFlags = {
+  ...overviewFlags,
+  watch: Flag.Boolean("watch").pipe(
+    Flag.withAlias("w"),
+    Flag.withDefault(false),
+    Flag.withDescription("Show it again whenever it has changed, until Ctrl-C")
+  )
+}
+
+const status = Command.make("status", watchFlags, (options) =>
   runs(
     () => import("./commands/overview/status-command.ts"),
     ({ runStatus }) => runStatus(options)
@@ -250,7 +259,7 @@ const stopSessions = Command.make(
     )
 ).pipe(Command.withDescription("Ends sessions for good, as mirrord operator session stop does."))
 
-const sessions = Command.make("sessions", overviewFlags, (options) =>
+const sessions = Command.make("sessions", watchFlags, (options) =>
   runs(
     () => import("./commands/overview/sessions-command.ts"),
     ({ runSessions }) => runSessions(options)

@@ -28,7 +28,7 @@ import type { KubeConfigChoice } from "../user-kube-config.ts"
 import { chosenCluster, unanswered, type Unanswered } from "./ask-cluster.ts"
 import { listObjects } from "./list-objects.ts"
 import { readOperator } from "./read-operator.ts"
-import { type Output, tell, type Told } from "./tell.ts"
+import { type Output, tellOrWatch, type Told } from "./tell.ts"
 
 interface Rows {
   readonly rows: ReadonlyArray<SessionRow>
@@ -118,5 +118,7 @@ export const findSessions = (choice: KubeConfigChoice): Effect.Effect<Told, Unan
 
 export const runSessions = ({
   output,
+  watch,
   ...choice
-}: KubeConfigChoice & { readonly output: Output }): Effect.Effect<number> => tell(output, findSessions(choice))
+}: KubeConfigChoice & { readonly output: Output; readonly watch: boolean }): Effect.Effect<number> =>
+  tellOrWatch({ output, watch }, findSessions(choice))

@@ -10,7 +10,7 @@ import { timestamp } from "../../../domain/resources/object-meta.ts"
 import type { KubeConfigChoice } from "../user-kube-config.ts"
 import { chosenCluster, type Unanswered } from "./ask-cluster.ts"
 import { readOperator } from "./read-operator.ts"
-import { type Output, tell, type Told } from "./tell.ts"
+import { type Output, tellOrWatch, type Told } from "./tell.ts"
 
 /** The operator of the chosen cluster and, of a primary, its clusters. */
 export const findStatus = (choice: KubeConfigChoice): Effect.Effect<Told, Unanswered> =>
@@ -32,5 +32,7 @@ export const findStatus = (choice: KubeConfigChoice): Effect.Effect<Told, Unansw
 
 export const runStatus = ({
   output,
+  watch,
   ...choice
-}: KubeConfigChoice & { readonly output: Output }): Effect.Effect<number> => tell(output, findStatus(choice))
+}: KubeConfigChoice & { readonly output: Output; readonly watch: boolean }): Effect.Effect<number> =>
+  tellOrWatch({ output, watch }, findStatus(choice))

@@ -4,7 +4,7 @@
  * Not here: finding it.
  */
 
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import { stringify } from "yaml"
 import { cleanText, cleanTexts, textLimits } from "../../../domain/clean-text.ts"
 import { asObject } from "../../../domain/json.ts"
@@ -49,6 +49,48 @@ export const tellUnanswered = ({ fix, message }: Unanswered): void => {
   console.error(`fix: ${fix}`)
 }
 
+/** Pause between two looks of a command that watches, in ms. */
+const lookEvery = 2_000
+
+/** One look of many: programs get a line or a document for each, people a new screen where there is one. */
+const changedText = (output: Output, told: Told): string => {
+  switch (output) {
+    case "table":
+      return process.stdout.isTTY ? `\u001b[H\u001b[2J${toldText(output, told)}` : `${toldText(output, told)}\n`
+    case "json":
+      return JSON.stringify(printedValue(told))
+    case "yaml":
+      return `---\n${toldText(output, told)}`
+  }
+}
+
+/**
+ * Prints the finding whenever it has changed, until the program is interrupted. Without a first finding it ends as
+ * {@link tell} does; later problems are told once, because a cluster may come back.
+ */
+const tellChanges = Effect.fnUntraced(function* (
+  output: Output,
+  found: Effect.Effect<Told, Unanswered>
+): Effect.fn.Return<number> {
+  let told: { readonly text: string; readonly notes: string; readonly problem?: string } | undefined
+  for (;;) {
+    const finding = yield* Effect.result(found)
+    if (Result.isFailure(finding)) {
+      const { failure } = finding
+      if (failure.message !== told?.problem) tellUnanswered(failure)
+      if (told === undefined) return 1
+      told = { ...told, problem: failure.message }
+    } else {
+      const { success } = finding
+      const [text, notes] = [changedText(output, success), success.notes.join("\n")]
+      if (notes !== told?.notes) for (const note of success.notes) tellNote(note)
+      if (text !== told?.text || told.problem !== undefined) console.log(text)
+      told = { text, notes }
+    }
+    yield* Effect.sleep(lookEvery)
+  }
+})
+
 /** Prints the finding. If there is none: exit code 1, and a sentence and a fix on standard error. */
 export const tell = (output: Output, found: Effect.Effect<Told, Unanswered>): Effect.Effect<number> =>
   found.pipe(
@@ -64,3 +106,9 @@ export const tell = (output: Output, found: Effect.Effect<Told, Unanswered>): Ef
       })
     )
   )
+
+/** The same, or with `watch` again whenever the finding has changed. */
+export const tellOrWatch = (
+  { output, watch }: { readonly output: Output; readonly watch: boolean },
+  found: Effect.Effect<Told, Unanswered>
+): Effect.Effect<number> => (watch ? tellChanges(output, found) : tell(output, found))
