@@ -7,6 +7,8 @@ import type { StoredObject } from "../domain/queues/s3-event.ts"
 export class StoredObjectError extends Data.TaggedError("StoredObjectError")<{
   readonly bucket: string
   readonly detail: string
+  /** Whether the object is not there any more, which is no problem of the operator's. */
+  readonly isGone?: boolean
 }> {
   override get message(): string {
     return `the metadata of an object in the bucket ${this.bucket} cannot be read: ${this.detail}`

@@ -336,6 +336,12 @@ describeKubernetes("a release of the chart", (assets) => {
           "leader would read them at the same time; end its sessions, or run braid cleanup --splits --apply"
       )
       await release({ operator: { ...shared, replicas: 3 } })
+      // A primary may watch ConfigMaps, and shares no queues by that.
+      await run(join(assets, "kubectl"), ["delete", "-f", file])
+      const splitting = { operator: { ...primary.operator, sqsSplitting: true } }
+      await release(splitting)
+      await run(join(assets, "kubectl"), ["apply", "-f", file])
+      await release(splitting)
       await run(join(assets, "kubectl"), ["delete", "-f", file])
       await release(primary)
       // The kinds of splits stay, and the tests after this one do not expect them.

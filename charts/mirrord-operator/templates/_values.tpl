@@ -141,7 +141,8 @@ replicas that have not ended yet. Only helm with a cluster sees any.
   {{- end -}}
   {{- $role = lookup "rbac.authorization.k8s.io/v1" "Role" .Values.namespace "mirrord-operator" -}}
   {{- range $role.rules -}}
-    {{- if and (has "configmaps" (.resources | default list)) (has "watch" .verbs) -}}{{- $_ := set $rights "shares" true -}}{{- end -}}
+    {{- /* A primary watches ConfigMaps too; it changes named ones alone. */ -}}
+    {{- if and (has "configmaps" (.resources | default list)) (has "watch" .verbs) (has "patch" .verbs) -}}{{- $_ := set $rights "shares" true -}}{{- end -}}
   {{- end -}}
   {{- $harm := "" -}}
   {{- if not (include "braid.endsSplits" .) -}}

@@ -1,8 +1,14 @@
-/** Clients of the AWS SDK for one service, by their regions. The SDK is loaded with the first of them. */
+/**
+ * Clients of the AWS SDK for one service, by their regions. The SDK is loaded with the first of them. Regions come from
+ * users and from senders of messages, so only the latest clients are kept.
+ */
 
 interface Client {
   readonly destroy: () => void
 }
+
+/** Clients that are kept, at most: a fleet's queues are in few regions. */
+const maxClients = 16
 
 export class RegionalClients<C extends Client> {
   readonly #make: (region: string | undefined) => Promise<C>
@@ -14,7 +20,11 @@ export class RegionalClients<C extends Client> {
 
   get(region: string | undefined): Promise<C> {
     const made = this.#known.get(region) ?? this.#make(region)
+    // The client that was used longest ago is the first.
+    this.#known.delete(region)
     this.#known.set(region, made)
+    const [oldest] = this.#known.keys()
+    if (this.#known.size > maxClients) this.forget(oldest)
     return made
   }
 

@@ -11,13 +11,20 @@ import { StoredObjectError, StoredObjects } from "../../ports/stored-objects.ts"
 import { NoIdentityError } from "./no-identity-error.ts"
 import { RegionalClients } from "./regional-clients.ts"
 
-/** The reason of a failure. Answers to HEAD have no words, so their status is all there is. */
+/** Answers to HEAD have no words, so their status is all there is. Expired credentials are answered by 400. */
+const [denied, gone, expired] = [403, 404, 400]
+
+const statusOf = (cause: unknown): number | undefined => asNumber(at(cause, "$metadata", "httpStatusCode"))
+
+/** The reason of a failure. */
 const detailOf = (cause: unknown): string => {
   if (cause instanceof NoIdentityError) return cause.message
-  const status = asNumber(at(cause, "$metadata", "httpStatusCode"))
-  if (status === 403)
-    return "S3 answers 403: give the operator's role s3:GetObject, and s3:ListBucket to tell objects that are gone"
-  if (status === 404) return "S3 answers 404: the object is gone"
+  const status = statusOf(cause)
+  if (status === denied)
+    return (
+      "S3 answers 403: give the operator's role s3:GetObject, s3:GetObjectVersion if the bucket keeps versions, and " +
+      "s3:ListBucket to tell objects that are gone"
+    )
   if (status !== undefined) return `S3 answers ${status}`
   const code = cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : undefined
   return `S3 gave no answer (${code ?? (cause instanceof Error ? cause.name : "no error")})`
@@ -42,10 +49,9 @@ const makeS3Objects = Effect.gen(function* () {
           return Object.fromEntries(Object.entries(Metadata).map(([name, value]) => [name.toLowerCase(), value]))
         },
         catch: (cause) => {
-          const detail = detailOf(cause)
-          // The next call looks for the identity again.
-          if (cause instanceof NoIdentityError || detail.includes("403")) clients.forget(region)
-          return new StoredObjectError({ bucket, detail })
+          const status = statusOf(cause)
+          if (cause instanceof NoIdentityError || status === expired) clients.forget(region)
+          return new StoredObjectError({ bucket, detail: detailOf(cause), isGone: status === gone })
         }
       })
   })

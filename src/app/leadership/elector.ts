@@ -3,7 +3,7 @@
  * domain/leadership/lease.ts decides what a Lease means for a candidate; the leader's work is its caller's.
  */
 
-import { Clock, Duration, Effect, Exit, Latch, Random, Result, type Scope, Stream } from "effect"
+import { Clock, Duration, Effect, Exit, Fiber, Latch, Random, Result, type Scope, Stream } from "effect"
 import { holderIdentity, type OperatorPod } from "../../domain/leadership/identity.ts"
 import { type LeaseTimes, retryJitter } from "../../domain/leadership/lease-times.ts"
 import {
@@ -286,8 +286,8 @@ const release = (state: ElectorState): Effect.Effect<void> =>
 
 /**
  * Leads until the term is over, then gives the term up in order, whatever ended it. Returns the reason of the end. An
- * orderly stop ends the term after what was led: until then no other replica leads, and what was begun may be
- * finished.
+ * orderly stop ends the term after what was led, and renews it until then: no other replica leads meanwhile, and what
+ * was begun may be finished.
  */
 const leadFor = <R>(
   state: ElectorState,
@@ -296,11 +296,13 @@ const leadFor = <R>(
 ): Effect.Effect<string, never, Exclude<R, Scope.Scope>> => {
   const { resign } = state.options
   const end = Effect.sync(() => term.end())
-  return Effect.scoped(
-    Effect.raceFirst(lead, renew(state, term)).pipe(
-      Effect.onExit((exit) => (Exit.hasInterrupts(exit) ? Effect.void : end))
+  const led = (renewing: Fiber.Fiber<string>) =>
+    Effect.scoped(
+      Effect.raceFirst(lead, Fiber.join(renewing)).pipe(
+        Effect.onExit((exit) => (Exit.hasInterrupts(exit) ? Effect.void : end))
+      )
     )
-  ).pipe(
+  return Effect.scoped(Effect.flatMap(Effect.forkScoped(renew(state, term)), led)).pipe(
     Effect.onExit((exit) =>
       Effect.andThen(end, within(Exit.isSuccess(exit) ? resign : Effect.andThen(resign, release(state)), releaseLimit))
     )

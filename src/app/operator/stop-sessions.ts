@@ -10,6 +10,7 @@ import { parseSessionReference, sessionIdHex } from "../../domain/sessions/sessi
 import type { KubeApi } from "../../ports/kube-api.ts"
 import type { SessionSelection } from "../api/operator-facade.ts"
 import { type ApiError, badRequest, forbidden, internalError, notFound } from "../api/status.ts"
+import { cureOf } from "../kernel/kube-cure.ts"
 import { logWarning } from "../kernel/log.ts"
 import type { DistantSession, ServedSession, ServedSessions, Sessions } from "../services/sessions.ts"
 import type { SessionEnds } from "../sessions/session-ends.ts"
@@ -49,9 +50,7 @@ const stop = ({ api, ends }: Stopping, session: ServedSession, how: Stop): Effec
       Effect.catch((error) =>
         error.reason === "NotFound"
           ? Effect.void
-          : Effect.fail(
-              internalError(`Session ${metadata.name} cannot be deleted: ${error.detail}. Try again in a moment.`)
-            )
+          : Effect.fail(internalError(`Session ${metadata.name} cannot be deleted: ${error.detail}. ${cureOf(error)}`))
       )
     )
 }

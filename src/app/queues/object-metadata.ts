@@ -14,9 +14,10 @@ import { logWarning } from "../kernel/log.ts"
 /** Gives the metadata of a message's object, with names in lower case; `undefined` where there is none to be had. */
 export type ReadMetadata = (message: ReceivedMessage) => Effect.Effect<Readonly<Record<string, string>> | undefined>
 
-/** How long S3 may take for a message, in ms. */
+/** How long S3 may take for a message, in ms: at first it loads the SDK, finds the identity and connects. */
 const limit = 1_000
-/** Pause between two warnings about one queue, in ms. */
+const firstLimit = 8_000
+/** Pause between two warnings about the same problem of a queue, in ms. */
 const warnEvery = 60_000
 
 /** `queue`: URL of the queue that is split; `sns`: whether bodies may be envelopes of Amazon SNS. */
@@ -25,20 +26,31 @@ export const metadataReader = (
   { queue, sns }: { readonly queue: string; readonly sns: boolean },
   elapsed: () => number
 ): ReadMetadata => {
-  let warnedAt: number | undefined
-  const warn = ({ message }: StoredObjectError): Effect.Effect<undefined> => {
+  /** When the problems of the last minute were told, by their details. */
+  const told = new Map<string, number>()
+  let hasAnswered = false
+  const warn = ({ detail, isGone = false, message }: StoredObjectError): Effect.Effect<undefined> => {
     const now = elapsed()
-    if (warnedAt !== undefined && now - warnedAt < warnEvery) return Effect.undefined
-    warnedAt = now
+    for (const [text, at] of told) if (now - at >= warnEvery) told.delete(text)
+    if (isGone || told.has(detail)) return Effect.undefined
+    told.set(detail, now)
     return Effect.as(logWarning("filters see no metadata of an object", { queue, problem: message }), undefined)
   }
   return ({ Body }) => {
     const object = objectOf(Body, sns)
     if (object === undefined) return Effect.undefined
     const { bucket } = object
-    const late = new StoredObjectError({ bucket, detail: `S3 gave no answer within ${limit / 1_000} s` })
+    const duration = hasAnswered ? limit : firstLimit
+    const late = new StoredObjectError({ bucket, detail: `S3 gave no answer within ${duration / 1_000} s` })
+    const answered = Effect.sync(() => {
+      hasAnswered = true
+    })
     return objects
       .metadata(object)
-      .pipe(Effect.timeoutOrElse({ duration: limit, orElse: () => Effect.fail(late) }), Effect.catch(warn))
+      .pipe(
+        Effect.ensuring(answered),
+        Effect.timeoutOrElse({ duration, orElse: () => Effect.fail(late) }),
+        Effect.catch(warn)
+      )
   }
 }

@@ -34,6 +34,7 @@ import { kindAddress } from "../../domain/targets/target.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import type { QueueError } from "../../ports/message-queues.ts"
 import { ApiError, internalError, notFound } from "../api/status.ts"
+import { cureOf } from "../kernel/kube-cure.ts"
 import { logWarning } from "../kernel/log.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { checkSplit } from "./check-split.ts"
@@ -151,7 +152,7 @@ const order = Effect.fnUntraced(function* (
     Effect.catch((error) =>
       error.reason === "AlreadyExists"
         ? Effect.void
-        : Effect.fail(internalError(`The split of queues cannot be ordered: ${error.detail}. Try again in a moment.`))
+        : Effect.fail(internalError(`The split of queues cannot be ordered: ${error.detail}. ${cureOf(error)}`))
     )
   )
 })

@@ -159,8 +159,10 @@ const giveUp = (observed: ObservedBranch, before: BranchStatus, now: number): st
   if (lost !== undefined || now < (timeOf(before.expireTime) ?? now)) return lost
   const minutes = maxCopy / 60_000
   if (isUp(observed)) return `The migrations were not complete after ${minutes} minutes`
-  const why = waitOf(observed) ?? "copy less of the source, and see that it answers"
-  return `The copy was not complete after ${minutes} minutes: ${why}`
+  const why = waitOf(observed)
+  return why === undefined
+    ? `The copy was not complete after ${minutes} minutes; copy less of the source, and see that it answers`
+    : `The copy was not complete after ${minutes} minutes: ${why}`
 }
 
 const whileMade = (

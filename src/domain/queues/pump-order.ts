@@ -54,7 +54,7 @@ const Pumping = Schema.Struct({
     isFifo: Schema.Boolean,
     sns: Schema.Boolean,
     jqLimit: Schema.Number,
-    /** Not there in orders of 0.2.0, which knows no objects. */
+    /** `undefined` stands for no. */
     s3Event: Schema.optional(Schema.Boolean)
   }),
   main: Destination,

@@ -18,6 +18,8 @@ export interface StoredObject {
 /** General purpose buckets ("General purpose bucket naming rules"): an ARN would lead to another host. */
 const bucketName = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/u
 const regionName = /^[a-z]{2,}(?:-[a-z]+)+-\d{1,2}$/u
+/** Events after which there is no object, or a mark in its place ("Supported event types"). */
+const removal = /^(?:s3:)?(?:ObjectRemoved|LifecycleExpiration):/u
 /** Bytes of a key, at most. */
 const maxKey = 1_024
 
@@ -46,17 +48,17 @@ const notificationIn = (body: string, sns: boolean): JsonObject => {
 }
 
 /**
- * The object of a message; `undefined` if its body is no notification about exactly one object. `sns`: whether bodies
- * may be envelopes of Amazon SNS.
+ * The object of a message; `undefined` if its body is no notification about exactly one object that is there. `sns`:
+ * whether bodies may be envelopes of Amazon SNS.
  */
 export const objectOf = (body: string, sns: boolean): StoredObject | undefined => {
   const [record, ...others] = asObjects(notificationIn(body, sns)["Records"])
-  if (record === undefined || others.length > 0) return undefined
+  if (record === undefined || others.length > 0 || removal.test(asString(record["eventName"]) ?? "")) return undefined
   const [bucket, region] = [asString(at(record, "s3", "bucket", "name")), asString(record["awsRegion"])]
   const object = at(record, "s3", "object")
   const key = decodedKey(asString(at(object, "key")) ?? "")
   if (bucket === undefined || region === undefined || !key || new TextEncoder().encode(key).length > maxKey)
     return undefined
   if (!bucketName.test(bucket) || !regionName.test(region)) return undefined
-  return { bucket, key, region, version: asString(at(object, "versionId")) }
+  return { bucket, key, region, version: asString(at(object, "versionId")) || undefined }
 }

@@ -53,7 +53,7 @@ describe("an object of S3", () => {
 
   it.each([
     [403, "give the operator's role s3:GetObject"],
-    [404, "the object is gone"],
+    [404, "S3 answers 404"],
     [503, "S3 answers 503"]
   ])("has none where S3 answers %d, asked once, with the cure and without keys", async (answer, sentence) => {
     status = answer

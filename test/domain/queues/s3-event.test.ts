@@ -20,6 +20,7 @@ describe("the object that a message is about", () => {
       false,
       { key: "red flower+1/é.jpg" }
     ],
+    ["an empty version", body(record({ object: { key: "a.jpg", versionId: "" } })), false, { key: "a.jpg" }],
     ["an envelope", enveloped(body(record())), true, { key: "a.jpg" }],
     ["no envelope where there may be some", body(record()), true, { key: "a.jpg" }]
   ])("is read from %s", (_what, text, sns, found) => {
@@ -31,6 +32,7 @@ describe("the object that a message is about", () => {
     ["a test event", JSON.stringify({ Service: "Amazon S3", Event: "s3:TestEvent" })],
     ["an envelope that is not expected", enveloped(body(record()))],
     ["two objects", body(record(), record())],
+    ["an object that was removed", body({ ...record(), eventName: "ObjectRemoved:DeleteMarkerCreated" })],
     ["no key", body(record({ object: {} }))],
     ["an empty key", body(record({ object: { key: "" } }))],
     ["a key that cannot be read", body(record({ object: { key: "%E0%A4%A" } }))],

@@ -31,6 +31,7 @@ import type { AcceptedConnection, ConnectRequest } from "../../api/operator-faca
 import { type ApiError, badRequest, forbidden, internalError, ofAnotherTarget } from "../../api/status.ts"
 import { audit, auditedChild } from "../../kernel/audit.ts"
 import { countHolding } from "../../kernel/holdings.ts"
+import { cureOf } from "../../kernel/kube-cure.ts"
 import { retryingApi } from "../../kernel/retrying-api.ts"
 import { CurrentTracing, currentTraceparent, traced } from "../../kernel/tracing.ts"
 import { type ClientIdentity, clientIdentity, makeSessionLockTable } from "../../relay/session-locks.ts"
@@ -121,7 +122,7 @@ const createSession = (
     Effect.catch((error) =>
       error.reason === "AlreadyExists"
         ? Effect.void
-        : Effect.fail(internalError(`The session cannot be created: ${error.detail}. Try again in a moment.`))
+        : Effect.fail(internalError(`The session cannot be created: ${error.detail}. ${cureOf(error)}`))
     )
   )
 }

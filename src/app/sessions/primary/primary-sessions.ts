@@ -28,6 +28,7 @@ import { askedBy } from "../../api/asked-by.ts"
 import type { AcceptedConnection, ConnectRequest } from "../../api/operator-facade.ts"
 import { type ApiError, badRequest, forbidden, internalError, ofAnotherTarget } from "../../api/status.ts"
 import { audit, auditedParent } from "../../kernel/audit.ts"
+import { cureOf } from "../../kernel/kube-cure.ts"
 import { retryingApi } from "../../kernel/retrying-api.ts"
 import { currentTraceparent, traced } from "../../kernel/tracing.ts"
 import { arrive, clientIdentity } from "../../relay/session-locks.ts"
@@ -99,7 +100,7 @@ const createParent = Effect.fnUntraced(function* (
       Effect.catch((error) =>
         error.reason === "AlreadyExists"
           ? Effect.void
-          : Effect.fail(internalError(`The session cannot be created: ${error.detail}. Try again in a moment.`))
+          : Effect.fail(internalError(`The session cannot be created: ${error.detail}. ${cureOf(error)}`))
       )
     )
 })

@@ -20,6 +20,7 @@ import { shardingRights } from "../../fleet/sharding/rights.ts"
 import { leadershipRights } from "../../leadership/rights.ts"
 import { impersonatedGroups, type PeopleRules } from "../../outbound/impersonation.ts"
 import { outboundRights } from "../../outbound/rights.ts"
+import { outboundSettings } from "../../outbound/settings.ts"
 import { policyRights } from "../../policies/rights.ts"
 import { tlsRights } from "../../policies/tls/rights.ts"
 import { queueRights } from "../../queues/rights.ts"
@@ -133,7 +134,7 @@ export const installedConditions = (
     literalCredentials: undefined,
     memberAccount: undefined,
     openshift: undefined,
-    people: people.groups.length > 0,
+    people: switches[outboundSettings.dialsOut.variable] === true && people.groups.length > 0,
     previews: undefined,
     publishedWidth: undefined,
     renewsTokens: undefined,

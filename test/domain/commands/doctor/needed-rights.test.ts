@@ -105,8 +105,8 @@ it("a member that lets people in acts as each listed group, and tells each liste
     ownRights({ _tag: "Single" }, parts)
       .filter(({ when }) => when?.includes("people"))
       .map(({ name, resource }) => [resource, name])
-  expect(asWhom(noParts)).toEqual([])
-  expect(asWhom({ ...noParts, people })).toEqual([
+  expect(asWhom({ ...noParts, people })).toEqual([])
+  expect(asWhom({ ...noParts, people, switches: { OPERATOR_OUTBOUND: true } })).toEqual([
     ["users", undefined],
     ["groups", "dev"],
     ["uids", undefined],
