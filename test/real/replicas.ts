@@ -3,11 +3,12 @@
 import type { KubeObject } from "../../lab/cluster/schema/kube-object.ts"
 import { pods } from "../../lab/cluster/store/resource-refs.ts"
 import { processesWith } from "../../lab/playground/branches/home-processes.ts"
-import type { AnyPlayground } from "../../lab/playground/local-cluster.ts"
+import type { AnyPlayground, LocalCluster } from "../../lab/playground/local-cluster.ts"
 import { operatorNamespace } from "../../lab/playground/manifests.ts"
 import { leaseName } from "../../src/app/leadership/elector.ts"
 import { asObjects, asString, at } from "../../src/domain/json.ts"
 import { labelledPods } from "../../src/domain/leadership/leader-label.ts"
+import { shardLeases } from "../../src/domain/sharding/shard-leases.ts"
 import { until } from "../support/until.ts"
 import { type AnyRealPlayground } from "./harness.ts"
 
@@ -35,12 +36,19 @@ export const readyReplicas = (playground: AnyPlayground): ReadonlyArray<Replica>
 export const labelledReplicas = (playground: AnyPlayground): ReadonlyArray<Replica> =>
   podsOf(playground, labelledPods).map(replica)
 
-/** The replica that the Lease names. */
-export const leaseHolder = (playground: AnyPlayground): Replica | undefined => {
-  const lease = playground.primary.cluster.store.get(leases, operatorNamespace, leaseName)
+/** The replica that a Lease names; `undefined` if it names none, or is not there. */
+const holderOf = (lease: KubeObject | undefined): Replica | undefined => {
   const [name = "", uid = ""] = (asString(at(lease, "spec", "holderIdentity")) ?? "").split("_")
   return name === "" ? undefined : { name, uid }
 }
+
+/** The replica of the primary that leads. */
+export const leaseHolder = (playground: AnyPlayground): Replica | undefined =>
+  holderOf(playground.primary.cluster.store.get(leases, operatorNamespace, leaseName))
+
+/** The replica that forwards the messages of the cluster's split queue; `undefined` while none has its Lease. */
+export const queueOwner = ({ store }: LocalCluster): Replica | undefined =>
+  holderOf(store.list(leases, { labelSelector: `${shardLeases}=queue` }).items[0])
 
 /** Waits until a replica other than these has the Lease, and it alone the label. */
 export const leaderBeside = ({ playground }: AnyRealPlayground, former: ReadonlyArray<Replica>): Promise<Replica> =>

@@ -30,12 +30,12 @@ import {
 } from "../../lab/playground/queues/consumer.ts"
 import { startElasticMq } from "../../lab/playground/queues/elasticmq.ts"
 import { topology } from "../../lab/playground/topology.ts"
-import { asArray, asObject, asString, at } from "../../src/domain/json.ts"
+import { asArray, asObject } from "../../src/domain/json.ts"
 import { protocolVersion } from "../../src/domain/protocol/version.ts"
 import { queueRecords } from "../../src/domain/queues/stored-queue.ts"
 import { splitSessions } from "../../src/domain/queues/stored-session.ts"
 import { splitPatches } from "../../src/domain/queues/stored-split.ts"
-import { leases, mutatingWebhookConfigurations } from "../../src/domain/resources/core-kinds.ts"
+import { mutatingWebhookConfigurations } from "../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../src/domain/resources/mirrord-cluster-session.ts"
 import { subnetOf } from "../address-plan.ts"
 import { Chart } from "../charts/chart.ts"
@@ -47,7 +47,7 @@ import { stagedProgram } from "../support/staged-image.ts"
 import { until } from "../support/until.ts"
 import { apiClient } from "./api-client.ts"
 import { patchObject } from "./cluster-writes.ts"
-import { processOf, type Replica } from "./replicas.ts"
+import { processOf, queueOwner } from "./replicas.ts"
 
 const boundMs = boundMinutes * 60_000
 
@@ -126,13 +126,6 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
     })
 
     const podsOf = () => consumerPods(member.cluster)
-    /** The replica that forwards the messages of the queue; `undefined` while none has its Lease. */
-    const owner = (): Replica | undefined => {
-      const labelSelector = "operator.metalbear.co/shard-lease=queue"
-      const [lease] = member.cluster.store.list({ ...leases, resource: leases.plural }, { labelSelector }).items
-      const [name = "", uid = ""] = (asString(at(lease, "spec", "holderIdentity")) ?? "").split("_")
-      return name === "" ? undefined : { name, uid }
-    }
     const original = { isReady: true, isPatched: false, queue: "orders" }
 
     const urlOf = async (name: string) => (await askSqs(endpoint, "GetQueueUrl", { QueueName: name }))["QueueUrl"]
@@ -243,7 +236,7 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
       const third = numbers(1000, 300)
       const putting = put(third)
       await until("some messages", () => (ann.bodies.length > 85 ? true : undefined))
-      const replica = await until("the owner of the queue", owner)
+      const replica = await until("the owner of the queue", () => queueOwner(member.cluster))
       const { uid } = replica
       const killed = processOf(replica)
       process.kill(killed, "SIGKILL")

@@ -250,19 +250,17 @@ export const makeForwarder = Effect.fnUntraced(function* (
   options: ForwarderOptions
 ): Effect.fn.Return<Forwarder, never, Brokers | Scope.Scope> {
   const { source, totals = newTotals() } = options
-  const elapsed = elapsedOf(yield* Clock.Clock)
   const objects = yield* StoredObjects
   const state: State = {
     options,
     source,
     queues: counted(yield* MessageQueues, totals),
     jq: yield* JqPrograms,
-    readMetadata:
-      source.s3Event === true ? metadataReader(objects, { queue: source.url, sns: source.sns }, elapsed) : undefined,
+    readMetadata: source.s3Event === true ? metadataReader(objects, { queue: source.url, sns: source.sns }) : undefined,
     counts: totals,
     sessionEnded: ({ id, queue }, end, detail) =>
       options.report({ _tag: "SessionEnded", session: id, queue: queue.url, end, detail }),
-    elapsed,
+    elapsed: elapsedOf(yield* Clock.Clock),
     backOff: new BackOff(),
     inFlight: new Set(),
     table: { main: new Outlet(options.main), sessions: [] },

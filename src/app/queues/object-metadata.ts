@@ -10,46 +10,42 @@ import type { ReceivedMessage } from "../../domain/queues/queue-message.ts"
 import { objectOf } from "../../domain/queues/s3-event.ts"
 import { StoredObjectError, type StoredObjects } from "../../ports/stored-objects.ts"
 import { logWarning } from "../kernel/log.ts"
+import { CurrentRepeatedLines } from "../kernel/repeated-lines.ts"
 
 /** Gives the metadata of a message's object, with names in lower case; `undefined` where there is none to be had. */
 export type ReadMetadata = (message: ReceivedMessage) => Effect.Effect<Readonly<Record<string, string>> | undefined>
 
 /** How long S3 may take for a message, in ms: at first it loads the SDK, finds the identity and connects. */
-const limit = 1_000
 const firstLimit = 8_000
-/** Pause between two warnings about the same problem of a queue, in ms. */
-const warnEvery = 60_000
+const limit = 1_000
 
 /** `queue`: URL of the queue that is split; `sns`: whether bodies may be envelopes of Amazon SNS. */
 export const metadataReader = (
   objects: StoredObjects["Service"],
-  { queue, sns }: { readonly queue: string; readonly sns: boolean },
-  elapsed: () => number
+  { queue, sns }: { readonly queue: string; readonly sns: boolean }
 ): ReadMetadata => {
-  /** When the problems of the last minute were told, by their details. */
-  const told = new Map<string, number>()
-  let hasAnswered = false
-  const warn = ({ detail, isGone = false, message }: StoredObjectError): Effect.Effect<undefined> => {
-    const now = elapsed()
-    for (const [text, at] of told) if (now - at >= warnEvery) told.delete(text)
-    if (isGone || told.has(detail)) return Effect.undefined
-    told.set(detail, now)
-    return Effect.as(logWarning("filters see no metadata of an object", { queue, problem: message }), undefined)
+  let duration = firstLimit
+  const warn = ({ isGone = false, message }: StoredObjectError): Effect.Effect<undefined> => {
+    if (isGone) return Effect.undefined
+    const line = logWarning("filters see no metadata of an object", { queue, problem: message })
+    const sum = (count: number) => logWarning("filters see no metadata of objects", { queue, count })
+    return Effect.flatMap(CurrentRepeatedLines, ({ tell }) =>
+      Effect.as(tell(`object metadata ${queue}`, line, sum), undefined)
+    )
   }
   return ({ Body }) => {
     const object = objectOf(Body, sns)
     if (object === undefined) return Effect.undefined
     const { bucket } = object
-    const duration = hasAnswered ? limit : firstLimit
     const late = new StoredObjectError({ bucket, detail: `S3 gave no answer within ${duration / 1_000} s` })
-    const answered = Effect.sync(() => {
-      hasAnswered = true
+    const nextTries = Effect.sync(() => {
+      duration = limit
     })
     return objects
       .metadata(object)
       .pipe(
-        Effect.ensuring(answered),
         Effect.timeoutOrElse({ duration, orElse: () => Effect.fail(late) }),
+        Effect.ensuring(nextTries),
         Effect.catch(warn)
       )
   }

@@ -19,19 +19,20 @@ interface Replica {
   readonly fiber: Fiber.Fiber<never>
 }
 
+const optionsOf = (api: KubeApi, name: string, uid = `uid of ${name}`) => ({
+  api,
+  namespace,
+  lease: leaseName,
+  pod: { name, uid },
+  times: defaultLeaseTimes
+})
+
 const start = (api: KubeApi, name: string, uid = `uid of ${name}`): Effect.Effect<Replica, never, Scope.Scope> =>
   Effect.gen(function* () {
     const terms: Array<Term> = []
     const log: Array<string> = []
     const note = (what: string) => Effect.sync(() => void log.push(what))
-    const options = {
-      api,
-      namespace,
-      lease: leaseName,
-      pod: { name, uid },
-      times: defaultLeaseTimes,
-      resign: note("resigns")
-    }
+    const options = { ...optionsOf(api, name, uid), resign: note("resigns") }
     const fiber = yield* Effect.forkScoped(
       electLeader(options, (term) =>
         Effect.gen(function* () {
@@ -79,6 +80,33 @@ describe("electing a leader", () => {
       assert.deepStrictEqual(second.log, ["leads in epoch 1"])
     }
   )
+
+  it.effect("leads on while what it led takes longer to end than a lease lasts", function* () {
+    const api = new MemoryKubeApi("c")
+    const terms: Array<Term> = []
+    const options = { ...optionsOf(api, "one"), resign: Effect.void }
+    const first = yield* Effect.forkScoped(
+      electLeader(options, (term) => {
+        terms.push(term)
+        return Effect.andThen(
+          Effect.addFinalizer(() => Effect.sleep("1 minute")),
+          Effect.never
+        )
+      })
+    )
+    yield* TestClock.adjust("1 second")
+    const second = yield* start(api, "two")
+    const stopping = yield* Effect.forkChild(Fiber.interrupt(first))
+    const seen = new Set<string>()
+    for (let secs = 0; secs < 59; secs++) {
+      yield* TestClock.adjust("1 second")
+      seen.add(`${terms[0]?.lasts()} ${second.log.length}`)
+    }
+    yield* TestClock.adjust("3 seconds")
+    yield* Fiber.join(stopping)
+    assert.deepStrictEqual([...seen], ["true 0"])
+    assert.deepStrictEqual([terms[0]?.isOver(), second.log], [true, ["leads in epoch 1"]])
+  })
 
   it.effect("hands over at once: who stands by sees that the lease is given up", function* () {
     const api = new MemoryKubeApi("c")

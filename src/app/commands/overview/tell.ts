@@ -64,6 +64,10 @@ const changedText = (output: Output, told: Told): string => {
   }
 }
 
+/** The part of a finding by whose change it is shown again. An age alone is worth a new screen, and no other table. */
+const changesBy = (output: Output, told: Told): unknown =>
+  output === "table" && process.stdout.isTTY ? told.lines : printedValue(told)
+
 /**
  * Prints the finding whenever it has changed, until the program is interrupted. Without a first finding it ends as
  * {@link tell} does; later problems are told once, because a cluster may come back.
@@ -72,7 +76,7 @@ const tellChanges = Effect.fnUntraced(function* (
   output: Output,
   found: Effect.Effect<Told, Unanswered>
 ): Effect.fn.Return<number> {
-  let told: { readonly text: string; readonly notes: string; readonly problem?: string } | undefined
+  let told: { readonly shown: string; readonly problem?: string } | undefined
   for (;;) {
     const finding = yield* Effect.result(found)
     if (Result.isFailure(finding)) {
@@ -82,10 +86,14 @@ const tellChanges = Effect.fnUntraced(function* (
       told = { ...told, problem: failure.message }
     } else {
       const { success } = finding
-      const [text, notes] = [changedText(output, success), success.notes.join("\n")]
-      if (notes !== told?.notes) for (const note of success.notes) tellNote(note)
-      if (text !== told?.text || told.problem !== undefined) console.log(text)
-      told = { text, notes }
+      const text = changedText(output, success)
+      const shown = JSON.stringify([changesBy(output, success), success.notes])
+      if (shown !== told?.shown || told.problem !== undefined) {
+        console.log(text)
+        // Last, since a new screen takes away what stood there.
+        for (const note of success.notes) tellNote(note)
+      }
+      told = { shown }
     }
     yield* Effect.sleep(lookEvery)
   }

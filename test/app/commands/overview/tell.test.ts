@@ -36,8 +36,9 @@ describe("a finding that is watched", () => {
   const watched = Effect.fnUntraced(function* (output: Output, findings: ReadonlyArray<Told | Unanswered>) {
     const out: Array<string> = []
     const errors: Array<string> = []
-    vi.spyOn(console, "log").mockImplementation((text: string) => void out.push(text))
-    vi.spyOn(console, "error").mockImplementation((text: string) => void errors.push(text))
+    const all: Array<string> = []
+    vi.spyOn(console, "log").mockImplementation((text: string) => void all.push(out[out.push(text) - 1] ?? ""))
+    vi.spyOn(console, "error").mockImplementation((text: string) => void all.push(errors[errors.push(text) - 1] ?? ""))
     let looks = 0
     const found = Effect.suspend(() => {
       const finding = findings[Math.min(looks++, findings.length - 1)] ?? away
@@ -45,7 +46,7 @@ describe("a finding that is watched", () => {
     })
     const fiber = yield* Effect.forkScoped(tellOrWatch({ output, watch: true }, found))
     yield* TestClock.adjust("1 minute")
-    return { out, errors, code: fiber.pollUnsafe() === undefined ? undefined : yield* Fiber.join(fiber) }
+    return { out, errors, all, code: fiber.pollUnsafe() === undefined ? undefined : yield* Fiber.join(fiber) }
   })
 
   effectIt.effect.each([
@@ -60,6 +61,19 @@ describe("a finding that is watched", () => {
   effectIt.effect("outlives a cluster that is away, which is told once", function* () {
     const { code, errors, out } = yield* watched("table", [row("one"), away, away, row("one")])
     expect([code, errors, out]).toEqual([undefined, ["braid: The cluster is away.", "fix: Wait."], ["one\n", "one\n"]])
+  })
+
+  effectIt.effect("is not shown again for an age alone where there is no screen", function* () {
+    const aged = (age: string): Told => ({ ...row("one"), lines: [`one ${age}`] })
+    const { out } = yield* watched("table", [aged("1s"), aged("3s"), aged("5s")])
+    expect(out).toEqual(["one 1s\n"])
+  })
+
+  effectIt.effect("has its notes again behind each change, where no new screen takes them away", function* () {
+    const noted = (text: string): Told => ({ ...row(text), notes: ["You may not list pods."] })
+    const { all } = yield* watched("table", [noted("one"), noted("one"), noted("two"), row("two")])
+    const note = "braid: You may not list pods."
+    expect(all).toEqual(["one\n", note, "two\n", note, "two\n"])
   })
 
   effectIt.effect("ends where there is none at first", function* () {
