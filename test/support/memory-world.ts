@@ -1,20 +1,23 @@
 import { Effect, Exit, Fiber, Scope } from "effect"
 import { linkedConnectRequest } from "../../lab/simulation/world/linked-connect-request.ts"
+import { makeUserAuthority, type UserAuthority } from "../../src/adapters/x509/user-certificates.ts"
 import type { AcceptedConnection, ConnectRequest, OperatorFacade } from "../../src/app/api/operator-facade.ts"
 import type { ApiError } from "../../src/app/api/status.ts"
+import { userAuthoritySecret } from "../../src/app/certificates/user-authority.ts"
 import type { ConfigurationSource } from "../../src/app/fleet/configuration-source.ts"
 import { type OperatorCapabilities, operatorCapabilities } from "../../src/app/operator/capabilities.ts"
 import { makeOperator, type OperatorOptions } from "../../src/app/operator/operator.ts"
 import type { BranchSettings } from "../../src/domain/branches/branch-settings.ts"
 import { selectedPrimary } from "../../src/domain/copies/copy-order.ts"
 import type { FleetConfiguration } from "../../src/domain/fleet/configuration.ts"
+import { encodeBase64Text } from "../../src/domain/fleet/credentials/base64.ts"
 import { matchesGlob } from "../../src/domain/policies/glob.ts"
 import type { PortTls } from "../../src/domain/policies/tls/tls-steal-rules.ts"
 import { clientMessage } from "../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import { readSteal } from "../../src/domain/relay/port-locks.ts"
 import { copyTargets } from "../../src/domain/resources/copy-target.ts"
-import { deployments, pods, subjectAccessReviews } from "../../src/domain/resources/core-kinds.ts"
+import { deployments, pods, secrets, subjectAccessReviews } from "../../src/domain/resources/core-kinds.ts"
 import { mirrordOperators } from "../../src/domain/resources/mirrord-operator.ts"
 import { sessions } from "../../src/domain/resources/session.ts"
 import { targets } from "../../src/domain/resources/target.ts"
@@ -53,10 +56,24 @@ export interface MemoryCluster {
   readonly trusted: Set<string>
 }
 
+/** By the names of clusters. */
+const authorities = new Map<string, UserAuthority>()
+
+/** The API of a cluster in which an operator ran before: each would otherwise make an RSA key, which takes 0.1 s. */
+const usedApi = (name: string): MemoryKubeApi => {
+  const api = new MemoryKubeApi(name)
+  const authority = authorities.get(name) ?? makeUserAuthority(0, new Uint8Array(16))
+  authorities.set(name, authority)
+  const { certificatePem, keyPem } = authority
+  const data = { "tls.crt": encodeBase64Text(certificatePem), "tls.key": encodeBase64Text(keyPem) }
+  api.write(secrets, userAuthoritySecret, { data }, operatorNamespace)
+  return api
+}
+
 /** A cluster without an operator. */
 export const memoryCluster = (name: string): MemoryCluster => ({
   name,
-  api: new MemoryKubeApi(name),
+  api: usedApi(name),
   operator: undefined,
   life: undefined,
   agentConnections: 0,

@@ -19,7 +19,7 @@ import {
 
 let cell: TestCell
 beforeEach(async () => {
-  cell = await startCell({ atOnce: 3, waiting: 1, perSecond: 1_000, handshake: 200 })
+  cell = await startCell()
 })
 afterEach(() => cell.close())
 
@@ -136,6 +136,8 @@ describe("a cell", () => {
   })
 
   it("takes the places of silent strangers back after a while", async () => {
+    await cell.close()
+    cell = await startCell({ atOnce: 3, waiting: 1, perSecond: 1_000, handshake: 1_000 })
     const ends = (await silentStrangers()).map(closed)
     await Promise.all([cell.dial(), ...ends])
   })
@@ -149,6 +151,8 @@ describe("a cell", () => {
   })
 
   it("goes on after bytes that are no TLS", async () => {
+    await cell.close()
+    cell = await startCell({ handshake: 1_000 })
     const [host = "", port] = cell.address.split(":")
     for (const bytes of ["GET / HTTP/1.1\r\n\r\n", "\u0016\u0003\u0001\u00ff\u00ff", "\u0000".repeat(1000)]) {
       const socket = connectTcp(Number(port), host).on("error", () => undefined)
@@ -159,8 +163,6 @@ describe("a cell", () => {
   })
 
   it("ends its tunnels and all else with its scope, and says so", async () => {
-    await cell.close()
-    cell = await startCell({ handshake: 1_000_000 })
     const scope = Effect.runSync(Scope.make())
     const tunnel = await cell.dial({}, scope)
     const [host = "", port] = cell.address.split(":")

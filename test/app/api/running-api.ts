@@ -145,7 +145,8 @@ export const comes = async (from: EventEmitter, event: string): Promise<void> =>
 
 /** All that comes until the other side ends or cuts the connection. */
 export const textOf = async (socket: tls.TLSSocket): Promise<string> => {
-  if (socket.destroyed) return ""
+  // An end that came before is not told again, and the socket is still open for writing.
+  if (socket.destroyed || socket.readableEnded) return ""
   let text = ""
   socket.on("data", (chunk: Buffer) => {
     text += chunk.toString("latin1")

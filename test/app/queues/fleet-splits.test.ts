@@ -13,6 +13,7 @@ import {
   begun,
   connect,
   killOperator,
+  leftAfter,
   leftIn,
   passMinutes,
   readBy,
@@ -131,8 +132,7 @@ describe("a session over clusters", () => {
           allRead("m").map((one) => one.replace(/: [ab]$/u, ": pods"))
         )
       yield* leave
-      yield* passMinutes(10)
-      assert.deepStrictEqual(leftIn(fleet), [])
+      assert.deepStrictEqual(yield* leftAfter(fleet), [])
     }
   )
 
@@ -171,8 +171,7 @@ describe("a session over clusters", () => {
     // Long before nothing can send to its queue any more.
     yield* passMinutes(2)
     assert.deepStrictEqual(readBy(fleet, "m"), ["m a ann: a", "m a bob: a", "m b ann: a", "m b bob: b"])
-    yield* passMinutes(8)
-    assert.deepStrictEqual(leftIn(fleet), [])
+    assert.deepStrictEqual(yield* leftAfter(fleet), [])
   })
 
   const refusals: ReadonlyArray<readonly [string, SplitFleetOptions, number, RegExp, object?]> = [
@@ -185,8 +184,7 @@ describe("a session over clusters", () => {
     const { result, secs } = yield* connect(fleet, params)
     assert.isAtMost(secs, within)
     assert.match(refusedWith(result).message, sentence)
-    yield* passMinutes(10)
-    assert.deepStrictEqual(leftIn(fleet), [])
+    assert.deepStrictEqual(yield* leftAfter(fleet), [])
   })
 
   const breaks: ReadonlyArray<
@@ -218,8 +216,7 @@ describe("a session over clusters", () => {
       assert.lengthOf(orders, 1)
     }
     yield* user.leave
-    yield* passMinutes(10)
-    assert.deepStrictEqual(leftIn(fleet), [])
+    assert.deepStrictEqual(yield* leftAfter(fleet), [])
   })
 
   it.effect("is refused at once while its default is away", function* () {
@@ -247,8 +244,7 @@ describe("a session over clusters", () => {
     yield* passMinutes(1)
     assert.match(readBy(fleet, "m").join(), /^m ann: ann,m bob: [ab]$/u)
     yield* leave
-    yield* passMinutes(10)
-    assert.deepStrictEqual(leftIn(fleet), [])
+    assert.deepStrictEqual(yield* leftAfter(fleet), [])
   })
 
   it.effect("has a cluster that joins the fleet while it runs", function* () {
@@ -260,8 +256,7 @@ describe("a session over clusters", () => {
     assert.deepStrictEqual(readBy(fleet, "m"), allRead("m"))
     assert.notInclude(logs(got).join(), shared)
     yield* leave
-    yield* passMinutes(10)
-    assert.deepStrictEqual(leftIn(fleet), [])
+    assert.deepStrictEqual(yield* leftAfter(fleet), [])
   })
 
   it.effect("ends by itself in a cluster whose way to the primary is cut, and begins there again", function* () {
@@ -282,8 +277,7 @@ describe("a session over clusters", () => {
     yield* sendAll(fleet, "o")
     assert.deepStrictEqual(readBy(fleet, "o"), allRead("o"))
     yield* leave
-    yield* passMinutes(10)
-    assert.deepStrictEqual(leftIn(fleet), [])
+    assert.deepStrictEqual(yield* leftAfter(fleet), [])
   })
 
   it.effect("loses no message of a cluster that does not hear of its end", function* () {
@@ -313,8 +307,7 @@ describe("a session over clusters", () => {
     yield* sendAll(fleet, "m")
     assert.deepStrictEqual(readBy(fleet, "m"), allRead("m"))
     yield* leave
-    yield* passMinutes(10)
-    assert.deepStrictEqual(leftIn(fleet), [])
+    assert.deepStrictEqual(yield* leftAfter(fleet), [])
   })
 
   it.effect("says that a cluster waits for its default while that is away, and ends when it stays away", function* () {
@@ -362,7 +355,6 @@ describe("a session over clusters", () => {
     yield* fleet.world.start(fleet.world.primary)
     const { result } = yield* connect(fleet)
     assert.include(refusedWith(result).message, "and the queues that the program reads with it")
-    yield* passMinutes(12)
-    assert.deepStrictEqual(leftIn(fleet), [])
+    assert.deepStrictEqual(yield* leftAfter(fleet), [])
   })
 })

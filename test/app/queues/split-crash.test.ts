@@ -109,7 +109,7 @@ const live = Effect.fnUntraced(
 /** Calls that move messages, of which there are always more. */
 const moves = new Set(["receive", "send", "delete messages"])
 /** Cases of one run are a stride apart; another seed takes others. */
-const stride = 16
+const stride = 32
 
 describe("an operator that is killed in the life of a split", () => {
   it.effect("costs no message, and leaves nothing behind, at whichever call", function* () {

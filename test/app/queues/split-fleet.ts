@@ -289,3 +289,10 @@ export const leftIn = ({ a, b, world }: SplitFleet): ReadonlyArray<string> => [
     ...split.values("consumer").flatMap((value) => (value === queue ? [] : [`${name}: ${value}`]))
   ])
 ]
+
+/** The rest of sessions and splits, a minute after there was none or after eleven minutes. */
+export const leftAfter = Effect.fnUntraced(function* (fleet: SplitFleet) {
+  for (let tries = 0; tries < 20 && leftIn(fleet).length > 0; tries++) yield* passMinutes(0.5)
+  yield* passMinutes(1)
+  return leftIn(fleet)
+})
