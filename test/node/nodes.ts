@@ -1,7 +1,7 @@
 /** Clusters with real nodes for tests: start, commands of an administrator and of developers, clean up. */
 
 import { execFile, execFileSync } from "node:child_process"
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
@@ -10,6 +10,7 @@ import { afterAll, beforeAll } from "vitest"
 import { killProcessesOf } from "../../lab/playground/branches/home-processes.ts"
 import { findPrograms, isMissing, type Programs } from "../../lab/playground/kubernetes/programs.ts"
 import { findNode, type NodeFiles } from "../../lab/playground/node/node-files.ts"
+import { type OperatorLog, showOperatorLogs } from "../support/show-operator-logs.ts"
 
 export interface NodeParts {
   readonly programs: Programs
@@ -31,6 +32,13 @@ export interface StartedNodes<A> {
   readonly home: (name: string) => string
 }
 
+/** The operators' output on the nodes of a folder, as containerd keeps it. */
+const operatorLogs = (directory: string): ReadonlyArray<OperatorLog> =>
+  globSync("*/world/root/var/log/pods/*_mirrord-operator-*/*/*.log", { cwd: directory }).map((path) => [
+    path,
+    readFileSync(join(directory, path), "utf8").split("\n")
+  ])
+
 /** Starts something on nodes for the tests of the calling `describe`, and ends it after them. */
 export const useNodes = <A>(
   start: (parts: NodeParts) => Effect.Effect<A, { readonly message: string }, Scope.Scope>
@@ -48,6 +56,7 @@ export const useNodes = <A>(
     await Effect.runPromise(Scope.close(scope, Exit.void))
     rmSync(directory, { recursive: true, force: true })
   })
+  showOperatorLogs(() => Promise.resolve(operatorLogs(directory)))
   return {
     started: () => {
       if (started === undefined) throw new Error("the nodes have not been started")

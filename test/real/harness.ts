@@ -11,17 +11,20 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Exit, type FileSystem, Scope } from "effect"
 import { afterAll, beforeAll, expect, type TestOptions } from "vitest"
 import type { EmbeddedCluster } from "../../lab/cluster/embedded-cluster.ts"
+import { pods } from "../../lab/cluster/store/resource-refs.ts"
 import { killProcessesOf } from "../../lab/playground/branches/home-processes.ts"
 import { type Release, startKubernetesPlayground } from "../../lab/playground/kubernetes/kubernetes-playground.ts"
 import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
 import type { RealCluster } from "../../lab/playground/kubernetes/real-cluster.ts"
 import type { LocalCluster, Playground, RunningCluster } from "../../lab/playground/local-cluster.ts"
+import { operatorNamespace } from "../../lab/playground/manifests.ts"
 import { operatorProgram, type PlaygroundOptions, startPlayground } from "../../lab/playground/playground.ts"
 import { topology, type TopologyName } from "../../lab/playground/topology.ts"
 import { type StartTime, unexpectedCalls } from "../charts/unexpected-calls.ts"
 import type { Need } from "../suites.ts"
 import { describeWith } from "../support/describe-with.ts"
 import { mirrordVariables } from "../support/outside-programs.ts"
+import { type OperatorLog, showOperatorLogs } from "../support/show-operator-logs.ts"
 import { stagedProgram } from "../support/staged-image.ts"
 import { until } from "../support/until.ts"
 import { developers, developersBindings, developersRoles } from "./developers.ts"
@@ -168,6 +171,20 @@ interface Start<Cluster extends LocalCluster> {
   readonly giveDevelopersRights: (cluster: Cluster) => Promise<void>
 }
 
+const operatorLogs = async (clusters: ReadonlyArray<RunningCluster<LocalCluster>>): Promise<Array<OperatorLog>> => {
+  const logs = new Array<OperatorLog>()
+  for (const { cluster, description, kubelet } of clusters) {
+    for (const { metadata } of cluster.store.list(pods, { namespace: operatorNamespace }).items) {
+      const found = kubelet.podLogs(operatorNamespace, metadata.name ?? "", undefined)
+      if (metadata.labels?.["app"] !== "mirrord-operator" || found._tag !== "Lines") continue
+      const lines = new Array<string>()
+      for await (const line of found.lines) lines.push(line)
+      logs.push([`${metadata.name} in ${description.name}`, lines])
+    }
+  }
+  return logs
+}
+
 const useStarted = <Cluster extends LocalCluster>(
   {
     hasBranches = false,
@@ -235,6 +252,7 @@ const useStarted = <Cluster extends LocalCluster>(
     if (found === undefined) throw new Error(`the playground has no cluster ${name}`)
     return found
   }
+  showOperatorLogs(() => operatorLogs(started?.clusters ?? []))
   return {
     playground,
     cluster,
