@@ -9,13 +9,13 @@ import { parseArgs } from "node:util"
 
 const help = `npm run check [-- PART…]
 
-Types, and what is wrong in code that uses Effect (tsc as effect-tsgo extends it), lint with the walls between the rooms,
-the bounds of functions and lines, and comments (oxlint with scripts/lint-walls.mjs and scripts/lint-house.mjs), exports
-and files that nothing uses (knip), the format (oxfmt), programs of shell (scripts/check-shell.mjs, with shellcheck if
-it is on the search path), whether chart, image and operator have one version, and whether crds/, what the chart has
-from elsewhere and the generated pages of docs/ are what their generators would write. All of them run, two at a time,
-whatever the first ones find. The last lines say which of them found something, and how to put that right. Exit code 1
-if any did.
+Types, and what is wrong in code that uses Effect (tsc as effect-tsgo extends it), lint with the walls between the
+rooms, the bounds of functions and lines, and comments (oxlint with scripts/lint-walls.mjs and scripts/lint-house.mjs),
+exports and files that nothing uses (knip), the format (oxfmt), programs of shell (scripts/check-shell.mjs, with
+shellcheck if it is on the search path), whether chart, image and operator have one version, and whether crds/, what the
+chart has from elsewhere and the generated pages of docs/ are what their generators would write. All of them run, two at
+a time, whatever the first ones find. The last lines say which of them found something, and how to put that right. Exit
+code 1 if any did.
 
   PART    runs this part alone; a name that is none gets the list of all
   --help  this text`

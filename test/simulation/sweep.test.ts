@@ -15,5 +15,5 @@ describe("sweep of the step-by-step example", () => {
 
   // `npm run test:long` does all runs.
   const crashes = runs.filter((run) => isCrashAfterWrite.test(run.name))
-  testSweep(sweptExample, [...sampleOf(crashes, 2), ...sampleOf(runs, 101)])
+  testSweep(sweptExample, [...sampleOf(crashes, 3), ...sampleOf(runs, 151)])
 })
