@@ -34,6 +34,7 @@ const longest = [
   "real/client-behaviour",
   "real/copy-targets",
   "node/playground",
+  "node/people",
   "charts/values-act",
   "real/failover",
   "simulation/sharding",

@@ -153,6 +153,16 @@ const writeProgramImages = () => {
     })
 }
 
+/** The programs of a shell, as images of engines and of workloads have them; `kubectl cp` needs `tar`. */
+const shellTools = [
+  ...["sh", "sed", "grep", "cat", "rm", "mv", "mkdir", "sleep", "chmod", "ls", "date", "tar"].map(
+    (name) => `/bin/${name}`
+  ),
+  ...["awk", "cut", "dirname", "basename", "env", "head", "tail", "tr", "wc", "sort", "paste", "id", "sha256sum"].map(
+    (name) => `/usr/bin/${name}`
+  )
+]
+
 const writeDemoImage = async () => {
   const node = join(root, "node_modules/node/bin/node")
   const bundled = mkdtempSync(join(tmpdir(), "braid-demo-"))
@@ -160,9 +170,11 @@ const writeDemoImage = async () => {
     await bundle({ root, programs: { demo: "lab/playground/node/demo-server.ts" }, out: bundled })
     const entries = [
       ...systemFiles,
-      ...(await librariesOf(run, [node])),
+      ...(await librariesOf(run, [node, ...shellTools])),
+      ...shellTools.map((path) => machineFile(path)),
       machineFile(node, image.node),
-      machineFile(join(bundled, "demo.mjs"), "app/demo.mjs")
+      machineFile(join(bundled, "demo.mjs"), "app/demo.mjs"),
+      { path: "tmp", mode: 0o1777 }
     ]
     writeImage("demo", nodeImages.demo, entries, { Entrypoint: [image.node, "/app/demo.mjs"] })
   } finally {
@@ -204,14 +216,6 @@ const writeAgentImage = async () => {
     WorkingDir: "/"
   })
 }
-
-/** The programs of a shell, as an image of an engine has them. */
-const shellTools = [
-  ...["sh", "sed", "grep", "cat", "rm", "mv", "mkdir", "sleep", "chmod", "ls", "date"].map((name) => `/bin/${name}`),
-  ...["awk", "cut", "dirname", "basename", "env", "head", "tail", "tr", "wc", "sort", "paste", "id"].map(
-    (name) => `/usr/bin/${name}`
-  )
-]
 
 /** The image of PostgreSQL for branches, of the machine's own version, where it is installed. */
 const writePostgresqlImage = async () => {

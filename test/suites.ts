@@ -168,6 +168,10 @@ export const suites = {
     needs: ["node", "control plane"],
     finds: "the chart with its own image does not become ready on a real node, or leaves something"
   },
+  "node/people": {
+    needs: ["node", "control plane"],
+    finds: "an upgrade of kubectl breaks on its way through two API servers, a tunnel and a kubelet"
+  },
   "node/playground": {
     needs: ["node", "control plane", "mirrord-agent"],
     finds: "`npm start -- --node` does not tell its story"

@@ -22,6 +22,7 @@ import { subnetOf } from "../address-plan.ts"
 import { fleetIs } from "../real/fleet-health.ts"
 import { useKubernetesPlayground } from "../real/harness.ts"
 import { listenLocally } from "../support/listen-locally.ts"
+import { fieldsOf, type LogFields } from "../support/logfmt.ts"
 import { runBraid } from "../support/run-braid.ts"
 import { untilTrue } from "../support/until-true.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
@@ -70,17 +71,6 @@ const atMember = [
     `primary:${readers}`
   )
 ].join("\n---\n")
-
-type Fields = Readonly<Record<string, string>>
-
-/** The fields of a line in logfmt. */
-const fieldsOf = (line: string): Fields =>
-  Object.fromEntries(
-    [...line.matchAll(/([A-Za-z]+)=("(?:[^"\\]|\\.)*"|\S+)/gu)].map(([, key = "", value = ""]) => [
-      key,
-      value.startsWith('"') ? String(JSON.parse(value)) : value
-    ])
-  )
 
 describeKubernetes("requests of people", (assets) => {
   const real = useKubernetesPlayground(assets, {
@@ -267,9 +257,9 @@ describeKubernetes("requests of people", (assets) => {
   })
 
   /** The audit lines of an operator about requests of people, by their ids. */
-  const linesOf = async (name: string): Promise<ReadonlyMap<string, Fields>> => {
+  const linesOf = async (name: string): Promise<ReadonlyMap<string, LogFields>> => {
     const { cluster, kubelet: node } = real.cluster(name)
-    const lines = new Map<string, Fields>()
+    const lines = new Map<string, LogFields>()
     const found = cluster.store.list(pods, {
       namespace: operatorNamespace,
       labelSelector: "app=mirrord-operator"

@@ -36,6 +36,8 @@ export interface NodePlaygroundOptions {
   readonly directory: string
   /** As in `NodeClusterOptions`. */
   readonly enforcesPolicies?: boolean
+  /** Groups of the primary whose people members that dial out let in; none unless given. */
+  readonly peopleGroups?: ReadonlyArray<string>
   readonly sessionTtlSecs: number
   readonly remoteSessionTimeoutSecs: number
   /** Called for each step. */
@@ -123,11 +125,15 @@ const memberEntry = (member: Started): Effect.Effect<readonly [string, object], 
 }
 
 /** Installs a member. `dialled`: `undefined` unless it dials the primary. */
-const installMember = ({ programs }: NodePlaygroundOptions, { cluster }: Started, dialled?: DialledCell) =>
+const installMember = (
+  { peopleGroups: groups = [], programs }: NodePlaygroundOptions,
+  { cluster }: Started,
+  dialled?: DialledCell
+) =>
   installChart(programs, cluster, {
     operator: {
       multiClusterMember: true,
-      ...(dialled && { outbound: { enabled: true, ...dialled } })
+      ...(dialled && { outbound: { enabled: true, ...dialled, proxy: { groups } } })
     }
   })
 
