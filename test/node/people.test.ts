@@ -6,6 +6,8 @@ import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { pods } from "../../lab/cluster/store/resource-refs.ts"
+import { processesWith } from "../../lab/playground/branches/home-processes.ts"
 import { dialFrom } from "../../lab/playground/dial-from.ts"
 import { operatorNamespace, workloadTarget } from "../../lab/playground/manifests.ts"
 import { nodeImages } from "../../lab/playground/node/node-files.ts"
@@ -263,8 +265,13 @@ describeWith(["node", "control plane"], "kubectl in pods of a member that dials 
   })
 
   /** The operator's lines about requests of people. */
-  const linesOf = async (name: string): Promise<ReadonlyArray<LogFields>> =>
-    (await administer(named(name).cluster, "logs", "-n", operatorNamespace, "deployment/mirrord-operator", "--tail=-1"))
+  const linesOf = async (name: string, ...flags: ReadonlyArray<string>): Promise<ReadonlyArray<LogFields>> =>
+    (
+      await administer(
+        named(name).cluster,
+        ...["logs", "-n", operatorNamespace, "deployment/mirrord-operator", "--tail=-1", ...flags]
+      )
+    )
       .split("\n")
       .map(fieldsOf)
       .filter(({ act }) => act === "proxied")
@@ -272,9 +279,28 @@ describeWith(["node", "control plane"], "kubectl in pods of a member that dials 
   it("is noted alike by both operators", async () => {
     const of = async (name: string) =>
       (await linesOf(name))
-        .filter(({ code }) => code !== "503")
+        .filter(({ code, stage }) => stage === "ResponseComplete" && code !== "503")
         .map(({ code, path, request: id }) => `${id} ${path} ${code}`)
         .toSorted()
     await eventually("the lines of both", async () => expect(await of("cluster-a")).toEqual(await of(member)))
+  })
+
+  it("has a line also where the operator is killed while it goes on", async () => {
+    const running = start(sh("cat"))
+    running.say("x")
+    await untilTrue("it is open", () => running.heard().length === 1)
+    const uid = primary()
+      .store.list(pods, { namespace: operatorNamespace })
+      .items.find(({ metadata }) => metadata.name?.startsWith("mirrord-operator-"))?.metadata.uid
+    for (const pid of processesWith("OPERATOR_POD_UID", uid ?? "")) process.kill(pid, "SIGKILL")
+    await running.end()
+    const lines = await eventually("the log before the end", () => linesOf("cluster-a", "--previous"))
+    const last = lines.at(-1) ?? {}
+    expect(last).toMatchObject({ stage: "RequestReceived", user, upgrade: "true" })
+    expect(last["path"]).toBe(`/api/v1/namespaces/default/pods/${pod}/exec`)
+    await eventually("the end in the member", async () => {
+      const its = (await linesOf(member)).filter(({ request: id }) => id === last["request"])
+      expect(its.map(({ stage }) => stage)).toEqual(["RequestReceived", "ResponseComplete"])
+    })
   })
 })

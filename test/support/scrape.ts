@@ -3,9 +3,11 @@
 import { Clock, Effect, Logger, Metric } from "effect"
 import { CurrentFailingLists, FailingLists } from "../../src/app/kernel/failing-lists.ts"
 import { CurrentMeasurements, Measurements } from "../../src/app/kernel/metrics.ts"
+import { CurrentPeopleCounts, PeopleCounts } from "../../src/app/kernel/people-counts.ts"
 import { CurrentRelayCounts, RelayCounts } from "../../src/app/kernel/relay-counts.ts"
 import { CurrentWatchLags, WatchLags } from "../../src/app/kernel/watch-lags.ts"
 import { serveMetrics } from "../../src/app/metrics/serve-metrics.ts"
+import { clusterName } from "../../src/domain/fleet/cluster-name.ts"
 import { clientMessage } from "../../src/domain/protocol/client-message.ts"
 import type { FrameHandlers } from "../../src/ports/frame-channel.ts"
 import { pass, request } from "./connect-request.ts"
@@ -43,6 +45,7 @@ export const separately = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effe
     effect.pipe(
       Effect.provideService(Metric.MetricRegistry, new Map()),
       Effect.provideService(CurrentMeasurements, new Measurements()),
+      Effect.provideService(CurrentPeopleCounts, new PeopleCounts()),
       Effect.provideService(CurrentRelayCounts, new RelayCounts()),
       Effect.provideService(CurrentWatchLags, new WatchLags()),
       Effect.provideService(CurrentFailingLists, new FailingLists())
@@ -73,11 +76,17 @@ const tokenOfAnHour = (now: number): string => {
   return [...parts, canary].join(".")
 }
 
-/** The scrape of a primary and its members after a session was served, in which a client said something odd. */
+/**
+ * The scrape of a primary and its members after a session was served, in which a client said something odd, and after
+ * requests of people to a member and to one that has left.
+ */
 export const scrapeAfterSession: Effect.Effect<string> = Effect.gen(function* () {
   const { scrape } = yield* scraper()
   const { certificate, world } = yield* startWorld()
   giveCredentials(world.primary.api, "a", tokenOfAnHour(yield* Clock.currentTimeMillis))
+  const people = yield* CurrentPeopleCounts
+  people.begin(clusterName("a"))
+  for (const name of ["a", "left"]) people.end(clusterName(name), "read", 200)
   yield* pass("1 second")
   const channel = opened(yield* connectTo(world.primary, request(certificate)))
   channel.open(silent)

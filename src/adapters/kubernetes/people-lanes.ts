@@ -15,9 +15,12 @@ import {
 import type { RawHeaders } from "../../domain/outbound/passed-headers.ts"
 import type { PeopleOutcome, PeopleRequest } from "../../domain/outbound/people-audit.ts"
 import { memberHeader, personHeader, readPerson, requestIdHeader } from "../../domain/outbound/person.ts"
-import { verbOf } from "../../domain/outbound/proxied-request.ts"
+import { isLasting, verbOf } from "../../domain/outbound/proxied-request.ts"
 
-/** Takes note of a request; the returned function is called once, at its end. */
+/**
+ * Takes note of a request, which is passed on afterwards if it has an identity here; the returned function is called
+ * once, at its end.
+ */
 export type NotePeople = (request: PeopleRequest) => (outcome: PeopleOutcome) => void
 
 /** One request to the member's API server. */
@@ -52,6 +55,7 @@ export const outgoingOf =
         person: Result.getOrElse(person, () => ({ user: "", groups: [] })),
         verb: verbOf(method, isUpgrade),
         isUpgrade,
+        isLasting: isLasting(url, isUpgrade),
         path: url.split("?")[0] ?? "",
         as: Result.getOrUndefined(as)
       })

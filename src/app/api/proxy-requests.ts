@@ -9,12 +9,14 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { Cause, Clock, Effect, Exit, Result, type Scope } from "effect"
 import { askUpgrade, type CarriedRequest, carryRequest, joinUpgrade } from "../../adapters/kubernetes/carry-request.ts"
+import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import type { Caller } from "../../domain/fleet/credentials/front-proxy.ts"
-import type { PeopleOutcome, PeopleRequest } from "../../domain/outbound/people-audit.ts"
+import { kindOf, type PeopleOutcome, type PeopleRequest } from "../../domain/outbound/people-audit.ts"
 import { isRequestId, requestIdHeader } from "../../domain/outbound/person.ts"
-import { readProxied } from "../../domain/outbound/proxied-request.ts"
-import { auditPeople } from "../kernel/audit-people.ts"
+import { isLasting, readProxied } from "../../domain/outbound/proxied-request.ts"
+import { auditBeginning, auditPeople } from "../kernel/audit-people.ts"
 import { logError } from "../kernel/log.ts"
+import { CurrentPeopleCounts } from "../kernel/people-counts.ts"
 import { randomHex } from "../kernel/random-hex.ts"
 import { elapsedOf } from "../kernel/term.ts"
 import type { CallerResult } from "./caller.ts"
@@ -36,26 +38,55 @@ const idOf = ({ headersDistinct }: IncomingMessage): Effect.Effect<string> => {
 
 const broken = (why: string): ApiError => badGateway(`The request was lost on its way to the member: ${why}.`)
 
-/** Notes a request when it has ended, however it has. */
-const noted = <E extends ApiError>(
-  carrying: Effect.Effect<PeopleOutcome, E>,
-  about: PeopleRequest,
-  wasAdmitted: () => boolean
-): Effect.Effect<void, E> =>
-  Effect.gen(function* () {
-    const elapsed = elapsedOf(yield* Clock.Clock)
-    const from = elapsed()
-    const note = (outcome: PeopleOutcome) => auditPeople(about, outcome, elapsed() - from)
-    return yield* Effect.onExit(carrying, (exit) => {
-      if (Exit.isSuccess(exit)) return note(exit.value)
-      const failure = Cause.squash(exit.cause)
-      if (!(failure instanceof ApiError)) return note({ code: undefined, bytes: 0, why: "the operator has ended it" })
-      const { code, message: why } = failure
-      return wasAdmitted()
-        ? note({ code: code === 502 ? code : undefined, bytes: 0, why })
-        : note({ code, bytes: 0, why, isRefused: true })
-    })
-  }).pipe(Effect.asVoid)
+/** The end of a request. `wasAdmitted`: whether it was passed on. */
+const outcomeOf = (exit: Exit.Exit<PeopleOutcome, ApiError>, wasAdmitted: boolean): PeopleOutcome => {
+  if (Exit.isSuccess(exit)) return exit.value
+  const failure = Cause.squash(exit.cause)
+  if (!(failure instanceof ApiError)) return { code: undefined, bytes: 0, why: "the operator has ended it" }
+  const { code, message: why } = failure
+  return wasAdmitted
+    ? { code: code === 502 ? code : undefined, bytes: 0, why }
+    : { code, bytes: 0, why, isRefused: true }
+}
+
+/** A request that is to be carried, and its notes. */
+interface Carried {
+  readonly about: PeopleRequest
+  readonly cluster: ClusterName
+  /** Opens its lane, or refuses it. */
+  readonly admit: Effect.Effect<Duplex, ApiError>
+  readonly carry: (lane: Duplex) => Effect.Effect<PeopleOutcome, ApiError>
+}
+
+/** Carries a request, with the notes of its beginning and of its end, however it ends. */
+const noted = Effect.fnUntraced(function* (
+  facade: Facade,
+  { about, admit, carry, cluster }: Carried
+): Effect.fn.Return<void, ApiError> {
+  const counts = yield* CurrentPeopleCounts
+  const elapsed = elapsedOf(yield* Clock.Clock)
+  const from = elapsed()
+  let wasAdmitted = false
+  const carrying = Effect.acquireUseRelease(
+    admit,
+    (lane) => {
+      wasAdmitted = true
+      const over = counts.begin(cluster)
+      return Effect.ensuring(Effect.andThen(auditBeginning(about), carry(lane)), Effect.sync(over))
+    },
+    (lane) => Effect.sync(() => lane.destroy())
+  )
+  yield* Effect.onExit(carrying, (exit) => {
+    const outcome = outcomeOf(exit, wasAdmitted)
+    // A name that no cluster has is the person's own text, which no label holds.
+    const isOfFleet = wasAdmitted ? Effect.succeed(true) : Effect.isSuccess(facade.cluster(cluster))
+    return Effect.andThen(auditPeople(about, outcome, elapsed() - from), isOfFleet).pipe(
+      Effect.map((isCounted) => {
+        if (isCounted) counts.end(cluster, kindOf(about), outcome.code)
+      })
+    )
+  })
+})
 
 /** Admits a request, and has it carried on a lane of its own. */
 const passOn = Effect.fnUntraced(function* (
@@ -68,16 +99,12 @@ const passOn = Effect.fnUntraced(function* (
   if (Result.isFailure(read)) return yield* badRequest(read.failure)
   const { cluster, isUpgrade, path, target, verb } = read.success
   const id = yield* idOf(request)
-  let isAdmitted = false
-  const carrying = Effect.acquireUseRelease(
-    facade.proxy(read.success, caller),
-    (lane: Duplex) => {
-      isAdmitted = true
-      return carry({ cluster, target, id, person: caller, lane })
-    },
-    (lane) => Effect.sync(() => lane.destroy())
-  )
-  return yield* noted(carrying, { id, cluster, person: caller, verb, isUpgrade, path }, () => isAdmitted)
+  return yield* noted(facade, {
+    about: { id, cluster, person: caller, verb, isUpgrade, isLasting: isLasting(target, isUpgrade), path },
+    cluster,
+    admit: facade.proxy(read.success, caller),
+    carry: (lane) => carry({ cluster, target, id, person: caller, lane })
+  })
 })
 
 /** The parts of a server that requests of people need. */

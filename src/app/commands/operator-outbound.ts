@@ -15,7 +15,7 @@ import { isOutbound } from "../../domain/fleet/configuration.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { TunnelDialler, TunnelListener } from "../../ports/tunnel.ts"
 import type { ConfigurationSource } from "../fleet/configuration-source.ts"
-import { auditPeople } from "../kernel/audit-people.ts"
+import { auditBeginning, auditPeople } from "../kernel/audit-people.ts"
 import { elapsedOf } from "../kernel/term.ts"
 import type { ReplicaOptions } from "../operator/run-replica.ts"
 import type { Settings } from "../operator/settings.ts"
@@ -62,6 +62,7 @@ const notePeople: Effect.Effect<NotePeople, never, Scope.Scope> = Effect.gen(fun
   const run = yield* FiberSet.makeRuntime<never, void, never>()
   return (request) => {
     const from = elapsed()
+    if (request.as !== undefined) run(auditBeginning(request))
     return (outcome) => void run(auditPeople(request, outcome, elapsed() - from))
   }
 })

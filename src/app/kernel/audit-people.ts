@@ -1,12 +1,21 @@
 /**
- * Writes the audit line of a person's request through a tunnel.
+ * Writes the audit lines of a person's request through a tunnel.
  *
- * Not here: its fields (domain/outbound/people-audit.ts), and acts about sessions (audit.ts).
+ * Not here: their fields (domain/outbound/people-audit.ts), and acts about sessions (audit.ts).
  */
 
-import type { Effect } from "effect"
-import { peopleFields, type PeopleOutcome, type PeopleRequest } from "../../domain/outbound/people-audit.ts"
+import { Effect } from "effect"
+import {
+  beginningFields,
+  peopleFields,
+  type PeopleOutcome,
+  type PeopleRequest
+} from "../../domain/outbound/people-audit.ts"
 import { logInfo } from "./log.ts"
+
+/** Before a request is passed on, so that what it does has a line whatever becomes of this process. */
+export const auditBeginning = (request: PeopleRequest): Effect.Effect<void> =>
+  request.isLasting ? logInfo("request of a person begins", beginningFields(request)) : Effect.void
 
 /** `ms`: how long the request took. */
 export const auditPeople = (request: PeopleRequest, outcome: PeopleOutcome, ms: number): Effect.Effect<void> =>

@@ -172,6 +172,18 @@ export const metricCatalogue = {
     labels: ["cluster"],
     help: "Tries in a row that brought no new credentials; 0 when the last one did."
   },
+  braid_people_requests_total: {
+    type: "counter",
+    labels: ["cluster", "kind", "code"],
+    help:
+      "Requests of people to a cluster that dials out, when they end: read, watch (logs that are followed among " +
+      "them), write, connect (to pods), by HTTP status; 0 where the person left before."
+  },
+  braid_people_requests: {
+    type: "gauge",
+    labels: ["cluster"],
+    help: "Requests of people to a cluster that dials out that are under way; 100 is the most."
+  },
   braid_credential_renewals_total: {
     type: "counter",
     labels: ["outcome"],

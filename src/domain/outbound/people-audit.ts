@@ -1,6 +1,7 @@
 /**
- * The audit line of a person's request through a tunnel: one at the primary and one at the member, with the same id. It
- * holds no body, no query and no header.
+ * The audit lines of a person's request through a tunnel, at the primary and at the member, with the same id. Each
+ * request has a line when it has ended. A request that is to last has another one when it begins, which a crash of the
+ * operator leaves. They hold no body, no query and no header.
  *
  * Not here: writing lines (app/kernel/audit-people.ts), and the lines about sessions (domain/sessions/session-act.ts).
  */
@@ -35,10 +36,28 @@ export interface PeopleRequest {
   readonly person: Pick<Person, "groups" | "uid" | "user">
   readonly verb: ProxyVerb
   readonly isUpgrade: boolean
+  /** Whether it is to last (proxied-request.ts). */
+  readonly isLasting: boolean
   readonly path: string
   /** At the member: as whom the request was made; `undefined` if it was refused. */
   readonly as?: Impersonation | undefined
 }
+
+/** Kinds of people's requests, by which they are counted. */
+export type PeopleKind = "connect" | "read" | "watch" | "write"
+
+export const kindOf = ({
+  isLasting,
+  isUpgrade,
+  verb
+}: Pick<PeopleRequest, "isLasting" | "isUpgrade" | "verb">): PeopleKind => {
+  if (isUpgrade) return "connect"
+  if (verb !== "get") return "write"
+  return isLasting ? "watch" : "read"
+}
+
+/** The words of Kubernetes' own audit log. */
+type Stage = "RequestReceived" | "ResponseComplete"
 
 type Field = string | number | boolean | ReadonlyArray<string>
 
@@ -56,17 +75,19 @@ const text = (value: string | undefined): string | undefined => value && oneLine
 const decisionOf = ({ code, isRefused }: PeopleOutcome): "allowed" | "denied" =>
   isRefused === true || code === 401 || code === 403 ? "denied" : "allowed"
 
-/** The fields of the line; `audit=true` distinguishes it from others. `ms`: how long the request took. */
-export const peopleFields = (
+type Fields = Readonly<Record<string, Field | undefined>>
+
+/** The fields of both lines; `audit=true` distinguishes them from others. */
+const requestFields = (
   { as, cluster, id, isUpgrade, path, person, verb }: PeopleRequest,
-  outcome: PeopleOutcome,
-  ms: number
+  stage: Stage,
+  { decision, ...outcome }: Fields = {}
 ): Readonly<Record<string, Field>> => {
-  const { bytes, code, why } = outcome
-  const fields: Readonly<Record<string, Field | undefined>> = {
+  const fields: Fields = {
     audit: true,
     act: "proxied",
-    decision: decisionOf(outcome),
+    stage,
+    decision,
     request: oneLine(id, maxField),
     cluster: oneLine(cluster, maxField),
     user: oneLine(person.user, maxField),
@@ -78,12 +99,29 @@ export const peopleFields = (
     verb,
     upgrade: isUpgrade,
     path: oneLine(path, maxPath),
-    code,
-    bytes,
-    ms: Math.round(ms),
-    why: text(why)
+    ...outcome
   }
   return Object.fromEntries(
     Object.entries(fields).flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]))
   )
+}
+
+/** The fields of the line about a request that begins: it is about to be passed on. */
+export const beginningFields = (request: PeopleRequest): Readonly<Record<string, Field>> =>
+  requestFields(request, "RequestReceived")
+
+/** The fields of the line about a request that has ended. `ms`: how long it took. */
+export const peopleFields = (
+  request: PeopleRequest,
+  outcome: PeopleOutcome,
+  ms: number
+): Readonly<Record<string, Field>> => {
+  const { bytes, code, why } = outcome
+  return requestFields(request, "ResponseComplete", {
+    decision: decisionOf(outcome),
+    code,
+    bytes,
+    ms: Math.round(ms),
+    why: text(why)
+  })
 }

@@ -49,6 +49,21 @@ export interface ProxiedRequest {
   readonly isUnasked: boolean
 }
 
+/** Whether a parameter of a query is set, as API servers read one that is true or false. */
+const isSet = (query: URLSearchParams, name: string): boolean => {
+  const value = query.get(name)?.toLowerCase()
+  return value !== undefined && value !== "false" && value !== "0"
+}
+
+/**
+ * Whether a request is to last: an upgrade, a watch, a log that is followed. `url`: a member's own path with its query.
+ */
+export const isLasting = (url: string, isUpgrade: boolean): boolean => {
+  const [path = "", query = ""] = url.split("?", 2)
+  const parameters = new URLSearchParams(query)
+  return isUpgrade || isSet(parameters, "watch") || isSet(parameters, "follow") || path.split("/").includes("watch")
+}
+
 const root = `${operatorApiRoot}/${mirrordClusters.plural}/`
 /** The member's name, its path and its query; {@link proxySubresource} stands in it. */
 const belowRoot = /^([^/?]+)\/proxy(\/[^?]*)?(\?.*)?$/u

@@ -9,11 +9,13 @@ import { Effect, Logger } from "effect"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { makeLaneServer } from "../../../src/adapters/kubernetes/serve-lanes.ts"
 import type { Facade } from "../../../src/app/api/facade-gate.ts"
-import { serviceUnavailable } from "../../../src/app/api/status.ts"
+import { notFound, serviceUnavailable } from "../../../src/app/api/status.ts"
+import { CurrentPeopleCounts } from "../../../src/app/kernel/people-counts.ts"
 import { makePersonalLanes } from "../../../src/app/outbound/people.ts"
+import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { asString, at } from "../../../src/domain/json.ts"
 import type { PeopleRules } from "../../../src/domain/outbound/impersonation.ts"
-import { peopleFields } from "../../../src/domain/outbound/people-audit.ts"
+import { beginningFields, peopleFields } from "../../../src/domain/outbound/people-audit.ts"
 import type { CellTunnel } from "../../../src/ports/tunnel.ts"
 import { apiServiceAt, type Backend, startBackend } from "../../lab/cluster/aggregated-backend.ts"
 import { type RunningCluster, runCluster } from "../../lab/cluster/running-cluster.ts"
@@ -39,6 +41,18 @@ subjects: [{ kind: Group, name: "primary:dev" }]
 const member = `${root}/mirrordclusters/cluster-b/proxy`
 const rules: PeopleRules = { groups: ["dev", "guests"], extraKeys: ["example.com/team"], prefix: "primary:" }
 
+const counts = Effect.runSync(CurrentPeopleCounts)
+/** The metrics of a cluster. */
+const counted = (name: string): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    counts
+      .samples([clusterName(name)])
+      .map(({ labels, value }) => [
+        "kind" in labels && "code" in labels ? `${labels.kind} ${labels.code}` : "open",
+        value
+      ])
+  )
+
 type Line = Readonly<Record<string, unknown>>
 
 let certificates: Certificates
@@ -47,12 +61,17 @@ let backend: Backend
 let cell: TestCell
 let api: Awaited<ReturnType<typeof runApi>>
 let current: CellTunnel | undefined
-const lines: { readonly cell: Array<Line>; readonly outpost: Array<Line> } = { cell: [], outpost: [] }
+const served = { apiVersion: "v1", kind: "", spec: { roles: [] }, status: { sessions: 0, conditions: [] } }
+const bothSides = () => ({ cell: new Array<Line>(), outpost: new Array<Line>() })
+/** Lines about the beginnings of requests, and about their ends. */
+const [begun, lines] = [bothSides(), bothSides()]
 
 /** Gathers the audit lines of the cell. */
 const gathered = Logger.layer([
   Logger.map(Logger.formatStructured, ({ annotations }) => {
-    if (annotations["act"] === "proxied") lines.cell.push(annotations)
+    if (annotations["act"] !== "proxied") return
+    const { cell: noted } = annotations["stage"] === "RequestReceived" ? begun : lines
+    noted.push(annotations)
   })
 ])
 
@@ -77,7 +96,10 @@ beforeAll(async () => {
     config,
     laneOptions("envoy", "braid", {
       people: rules,
-      note: (request) => (outcome) => void lines.outpost.push(peopleFields(request, outcome, 0))
+      note: (request) => {
+        if (request.isLasting && request.as !== undefined) begun.outpost.push(beginningFields(request))
+        return (outcome) => void lines.outpost.push(peopleFields(request, outcome, 0))
+      }
     })
   )
   cell = await startCell()
@@ -85,7 +107,9 @@ beforeAll(async () => {
   const tunnel = await cell.tunnel(0)
   const proxy: Facade["proxy"] = ({ cluster, isUpgrade }, { user }) =>
     Effect.mapError(openLane({ cluster, isUpgrade, user }), serviceUnavailable)
-  api = await runApi(certificates, {}, { proxy }, gathered)
+  const known: Facade["cluster"] = (name) =>
+    name === "cluster-b" ? Effect.succeed({ ...served, metadata: { name } }) : Effect.fail(notFound("There is none."))
+  api = await runApi(certificates, {}, { proxy, cluster: known }, gathered)
   current = tunnel
 })
 afterAll(async () => {
@@ -95,8 +119,11 @@ afterAll(async () => {
   await running.close()
 })
 beforeEach(() => {
-  lines.cell.length = 0
-  lines.outpost.length = 0
+  for (const noted of [begun, lines]) {
+    noted.cell.length = 0
+    noted.outpost.length = 0
+  }
+  counts.samples([])
 })
 
 interface Answer {
@@ -174,10 +201,16 @@ describe("a person's request", () => {
       JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "seen" } })
     )
     await untilTrue("the event came", () => events.join("").includes('"name":"seen"'))
+    for (const noted of [begun.cell, begun.outpost])
+      expect(noted).toMatchObject([{ user: "ann", verb: "get", path: configMaps }])
+    expect(counted("cluster-b")).toEqual({ open: 1, "write 201": 1 })
     const before = current?.lanes()
     asked.destroy()
     await untilTrue("its lane is closed", () => current?.lanes() === (before ?? 0) - 1)
     await untilTrue("both have noted its end", () => lines.cell.length + lines.outpost.length === 4)
+    expect(counted("cluster-b")).toEqual({ open: 0, "write 201": 1, "watch 200": 1 })
+    // Only what is to last has a line before its end.
+    expect(begun.cell.length + begun.outpost.length).toBe(2)
   })
 
   it.each([
@@ -195,6 +228,17 @@ describe("a person's request", () => {
     current = tunnel
     expect(answer).toMatchObject({ code: 503, body: expect.stringContaining("has not dialled") })
     expect(lines.cell).toMatchObject([{ decision: "denied", code: 503, why: expect.stringContaining("dialled") }])
+    expect(counted("cluster-b")).toEqual({ open: 0, "read 503": 1 })
+  })
+
+  it("is counted for no cluster where there is none of that name", async () => {
+    const tunnel = current
+    current = undefined
+    const asked = api.request("GET", `${root}/mirrordclusters/cluster-x/proxy/api`, certificates.proxy, "ann")
+    expect(await answerOf(asked)).toMatchObject({ code: 503 })
+    current = tunnel
+    expect(lines.cell).toHaveLength(1)
+    expect(counted("cluster-x")).toEqual({})
   })
 
   it("is taken from the front proxy alone, also where other requests are taken from others", async () => {
@@ -226,6 +270,11 @@ describe("a person's connection", () => {
     await untilTrue("the first bytes", () => heard().endsWith("early"))
     expect(heard()).toMatch(/^HTTP\/1.1 101 Switching Protocols\r\n/u)
     expect(heard()).toContain("X-A: b\r\n")
+    // Nothing can take these lines back, whatever becomes of the operators.
+    for (const noted of [begun.cell, begun.outpost])
+      expect(noted).toMatchObject([{ user: "ann", verb: "create", upgrade: true }])
+    expect(lines.cell.length + lines.outpost.length).toBe(0)
+    expect(counted("cluster-b")).toEqual({ open: 1 })
     expect(backend.seen.at(-1)?.headers).toMatchObject({ "x-remote-user": ["primary:ann"], "x-session-id": ["5"] })
     const bytes = "x".repeat(1_000_000)
     socket.write(bytes)
@@ -234,7 +283,10 @@ describe("a person's connection", () => {
     await untilTrue("both have noted it", () => lines.cell.length + lines.outpost.length === 2)
     for (const noted of [lines.cell, lines.outpost])
       expect(noted).toMatchObject([{ verb: "create", upgrade: true, code: 101, bytes: 2_000_005 }])
-    expect(JSON.stringify(lines)).not.toContain("secret")
+    const ids = [...begun.cell, ...begun.outpost, ...lines.cell, ...lines.outpost].map((line) => line["request"])
+    expect(new Set(ids).size).toBe(1)
+    expect(counted("cluster-b")).toEqual({ open: 0, "connect 101": 1 })
+    expect(JSON.stringify([begun, lines])).not.toContain("secret")
   })
 
   it("gets the member's refusal as it is", async () => {

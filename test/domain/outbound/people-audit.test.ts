@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest"
-import { peopleFields, type PeopleOutcome, type PeopleRequest } from "../../../src/domain/outbound/people-audit.ts"
+import {
+  beginningFields,
+  kindOf,
+  peopleFields,
+  type PeopleOutcome,
+  type PeopleRequest
+} from "../../../src/domain/outbound/people-audit.ts"
 
 const request: PeopleRequest = {
   id: "id",
@@ -7,6 +13,7 @@ const request: PeopleRequest = {
   person: { user: "ann", uid: "u1", groups: ["dev"] },
   verb: "get",
   isUpgrade: false,
+  isLasting: false,
   path: "/api"
 }
 const outcome: PeopleOutcome = { code: 200, bytes: 5 }
@@ -16,6 +23,7 @@ describe("the audit line of a person's request", () => {
     expect(peopleFields(request, outcome, 2.6)).toEqual({
       audit: true,
       act: "proxied",
+      stage: "ResponseComplete",
       decision: "allowed",
       request: "id",
       cluster: "b",
@@ -28,6 +36,21 @@ describe("the audit line of a person's request", () => {
       code: 200,
       bytes: 5,
       ms: 3
+    }))
+
+  it("says before an end who begins what, and no more", () =>
+    expect(beginningFields(request)).toEqual({
+      audit: true,
+      act: "proxied",
+      stage: "RequestReceived",
+      request: "id",
+      cluster: "b",
+      user: "ann",
+      uid: "u1",
+      groups: ["dev"],
+      verb: "get",
+      upgrade: false,
+      path: "/api"
     }))
 
   it("names what the member has left out", () =>
@@ -57,4 +80,15 @@ describe("the audit line of a person's request", () => {
     expect(String(fields["path"]).length).toBeLessThanOrEqual(1_024)
     expect(fields["groups"]).toHaveLength(51)
   })
+})
+
+describe("a person's request is counted as", () => {
+  it.each<readonly [Partial<PeopleRequest>, string]>([
+    [{}, "read"],
+    [{ isLasting: true }, "watch"],
+    [{ verb: "delete" }, "write"],
+    // Such as the deletion of a collection with `watch` in its query.
+    [{ verb: "delete", isLasting: true }, "write"],
+    [{ verb: "create", isUpgrade: true, isLasting: true }, "connect"]
+  ])("%j: %s", (change, kind) => expect(kindOf({ ...request, ...change })).toBe(kind))
 })

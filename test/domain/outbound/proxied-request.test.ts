@@ -1,7 +1,7 @@
 import * as Result from "effect/Result"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { isProxied, proxyRoot, readProxied } from "../../../src/domain/outbound/proxied-request.ts"
+import { isLasting, isProxied, proxyRoot, readProxied } from "../../../src/domain/outbound/proxied-request.ts"
 
 const root = "/apis/operator.metalbear.co/v1/mirrordclusters"
 const read = (url: string, method = "GET", isUpgrade = false) => readProxied({ method, url, isUpgrade })
@@ -88,4 +88,20 @@ describe("a person's request", () => {
     "is none for %s",
     (url) => expect(isProxied(url)).toBe(false)
   )
+})
+
+describe("a person's request is to last", () => {
+  const pods = "/api/v1/namespaces/default/pods"
+  it.each([
+    [`${pods}/a/exec?command=ls`, true, true],
+    [`${pods}?limit=5&watch=true`, false, true],
+    [`${pods}?watch=1`, false, true],
+    [`${pods}?watch`, false, true],
+    ["/api/v1/watch/pods", false, true],
+    [`${pods}/a/log?follow=true`, false, true],
+    [`${pods}/a/log?follow=FALSE`, false, false],
+    [`${pods}?watch=0`, false, false],
+    [`${pods}?labelSelector=watch%3Dtrue`, false, false],
+    [`${pods}/watch-me`, false, false]
+  ])("%s, upgrade %s: %s", (url, isUpgrade, wanted) => expect(isLasting(url, isUpgrade)).toBe(wanted))
 })

@@ -32,6 +32,7 @@ import { countHolding } from "../../kernel/holdings.ts"
 import { makeLedgerCache } from "../../kernel/ledger.ts"
 import { logWarning } from "../../kernel/log.ts"
 import { measure } from "../../kernel/metrics.ts"
+import { CurrentPeopleCounts } from "../../kernel/people-counts.ts"
 import { retryingApi } from "../../kernel/retrying-api.ts"
 import { CurrentSettings } from "../../kernel/setting-values.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
@@ -202,19 +203,25 @@ const served =
 const parentsOf = ({ parent, parents }: SessionManager): ReadonlyArray<MirrordMultiClusterSession> =>
   parents.all().flatMap(({ metadata }) => parent(metadata.name) ?? [])
 
-const measurePrimary = ({ debts, fleet, manager }: Primary): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.flatMap(Clock.Clock, (clock) =>
-    measure(() => {
-      const now = clock.currentTimeMillisUnsafe()
-      const phases = parentsOf(manager).map(({ status }) => status?.phase ?? "Initializing")
-      const clusters = [...fleet.clusters.values()]
-      return [
-        ...sessionSamples("multi_cluster", phases),
-        { name: "braid_debts", labels: {}, value: debts.names().size },
-        ...clusters.flatMap((cluster) => clusterSamples(cluster, now))
-      ]
-    })
-  )
+const measurePrimary = Effect.fnUntraced(function* ({
+  debts,
+  fleet,
+  manager
+}: Primary): Effect.fn.Return<void, never, Scope.Scope> {
+  const clock = yield* Clock.Clock
+  const people = yield* CurrentPeopleCounts
+  yield* measure(() => {
+    const now = clock.currentTimeMillisUnsafe()
+    const phases = parentsOf(manager).map(({ status }) => status?.phase ?? "Initializing")
+    const clusters = [...fleet.clusters.values()]
+    return [
+      ...sessionSamples("multi_cluster", phases),
+      { name: "braid_debts", labels: {}, value: debts.names().size },
+      ...clusters.flatMap((cluster) => clusterSamples(cluster, now)),
+      ...people.samples(clusters.map(({ name }) => name))
+    ]
+  })
+})
 
 /**
  * Refuses sessions that are known to be impossible before anything is made for them. A member other than this cluster
