@@ -30,11 +30,7 @@ export const outboundServer = (
 ): ReplicaOptions["serveOutbound"] => {
   if (!values.takesTunnels || configuration === undefined) return undefined
   const { bootstrapPort, bootstrapRanges, cellPort: port, certificateHours, webSocketPort } = values
-  const configured = () =>
-    configuration
-      .known()
-      .members.filter(isOutbound)
-      .map(({ name }) => name)
+  const members = () => configuration.known().members.filter(isOutbound)
   return (api) =>
     serveOutboundMembers(
       {
@@ -48,8 +44,8 @@ export const outboundServer = (
           bootstrapRanges,
           certificateHours
         },
-        isConfigured: (name) => configured().includes(name),
-        configured,
+        isConfigured: (name) => members().some((member) => member.name === name),
+        configured: () => members().map(({ name }) => name),
         listen: (changed) => configuration.listen(changed)
       },
       access

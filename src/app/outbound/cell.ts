@@ -21,6 +21,7 @@ import {
   type CellStep,
   type CellTunnels,
   currentOf,
+  dueAt,
   newCell,
   type TunnelRef,
   whyUnusable
@@ -60,7 +61,8 @@ import {
   type MembersOptions,
   redeemToken,
   refusalOf,
-  renewCertificate
+  renewCertificate,
+  secretNameOf
 } from "./members.ts"
 import { CurrentTunnelCertificates } from "./tunnel-certificates.ts"
 
@@ -109,7 +111,7 @@ interface State {
   readonly clock: Clock.Clock
   readonly elapsed: () => number
   readonly tunnels: Map<number, CellTunnel>
-  /** Something happened that may need another look. */
+  /** Another look is due sooner than {@link State.wakeAt}. */
   readonly news: Queue.Queue<void>
   readonly run: (work: Effect.Effect<void>) => unknown
   /** Members for which a certificate is being made. */
@@ -117,6 +119,8 @@ interface State {
   /** Refusals of dials that were told here, each a key with the reason. */
   readonly refused: Set<string>
   known: CellTunnels
+  /** When the next look is due, by the steady clock, ms; Infinity without tunnels. */
+  wakeAt: number
 }
 
 /** How long the cell's own certificate is valid, in hours, and how long it is shown, ms. */
@@ -165,7 +169,11 @@ const perform = (state: State, action: CellAction): void => {
 const carryOut = (state: State, { actions, tunnels }: CellStep): void => {
   state.known = tunnels
   for (const action of actions) perform(state, action)
-  Queue.offerUnsafe(state.news, undefined)
+}
+
+/** Has the tunnels looked at sooner, if a member needs that: a look at all of them for each event costs too much. */
+const hasten = (state: State, { member: { name } }: TunnelRef): void => {
+  if (dueAt(state.known, name, momentOf(state)) < state.wakeAt) Queue.offerUnsafe(state.news, undefined)
 }
 
 /** Sends a member the authorities to trust, unless it says that it has them. */
@@ -192,6 +200,7 @@ const greet = (state: State, tunnel: TunnelRef, holds: Held): Effect.Effect<void
     const { member } = tunnel
     const step = afterHello(state.known, tunnel, momentOf(state))
     carryOut(state, step)
+    hasten(state, tunnel)
     // A second hello says nothing new.
     const isWelcome = step.actions.some(({ _tag }) => _tag === "Welcome")
     if (!isWelcome) return Effect.void
@@ -309,8 +318,7 @@ const accept = (state: State, open: CellTunnel): void => {
     return logInfo("tunnel of a member is over", { cluster: tunnel.member.name, tunnel: tunnel.id, why })
   })
   state.run(over)
-  Queue.offerUnsafe(state.news, undefined)
-  return undefined
+  return hasten(state, tunnel)
 }
 
 /** Looks at the tunnels, and waits until another look is due. */
@@ -318,18 +326,24 @@ const look = Effect.fnUntraced(function* (state: State): Effect.fn.Return<void> 
   const moment = momentOf(state)
   const received = new Map([...state.tunnels].map(([id, tunnel]) => [id, tunnel.received()] as const))
   const { wakeAt, ...step } = cellPlan(state.known, received, moment)
-  state.known = step.tunnels
-  for (const action of step.actions) perform(state, action)
+  carryOut(state, step)
+  state.wakeAt = wakeAt ?? Infinity
   const heard = Queue.take(state.news)
   yield* wakeAt === undefined ? heard : Effect.timeoutOption(heard, Math.max(0, Math.ceil(wakeAt - moment.elapsed)))
 })
 
-/** Ends the tunnels of members that have left, or whose keys are admitted no more. */
-const dropRefused = (state: State): void =>
+/** Ends the tunnels of members that have left, or whose keys are admitted no more. `only`: as in the domain. */
+const dropRefused = (state: State, only?: ClusterName): void =>
   carryOut(
     state,
-    afterRefusals(state.known, (member) => refusalOf(state.members, member), momentOf(state))
+    afterRefusals(state.known, (member) => refusalOf(state.members, member), momentOf(state), only)
   )
+
+/** Judges the member whose Secret has changed; there is none while the member has no tunnel. */
+const judgeAgain = (state: State, secret: string): void => {
+  const name = [...state.known.byName.keys()].find((one) => secretNameOf(one) === secret)
+  if (name !== undefined) dropRefused(state, name)
+}
 
 /** Whether each member that has joined has this bundle. */
 const isKnown = (state: State, configured: ReadonlyArray<ClusterName>, bundleHash: string): boolean =>
@@ -378,8 +392,8 @@ export const startCell = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Cell, CellNotServed | KubeError, TunnelListener | Scope.Scope> {
   const { api, isConfigured, listen, namespace, settings } = options
   const first = yield* ensureTunnelAuthority(api, namespace)
-  let changed = (): void => {}
-  const cache = yield* makeReflector(api, secrets, () => changed(), {
+  let changed = (_secret: string): void => {}
+  const cache = yield* makeReflector(api, secrets, ({ metadata }) => changed(metadata.name), {
     namespace,
     labelSelector: `${credentialsLabel}=true`
   })
@@ -406,11 +420,12 @@ export const startCell = Effect.fnUntraced(function* (
     run: yield* FiberSet.makeRuntime<never, void, never>(),
     renewing: new Set(),
     refused: new Set(),
-    known: newCell(clock.currentTimeMillisUnsafe())
+    known: newCell(clock.currentTimeMillisUnsafe()),
+    wakeAt: Infinity
   }
-  changed = () => dropRefused(state)
+  changed = (secret) => judgeAgain(state, secret)
   yield* Effect.acquireRelease(
-    Effect.sync(() => listen(changed)),
+    Effect.sync(() => listen(() => dropRefused(state))),
     (stop) => Effect.sync(stop)
   )
   yield* countHolding("tunnels of members", () => state.tunnels.size)

@@ -47,7 +47,8 @@ export interface MembersOptions {
 
 const dataOf = (secret: KubeObject | undefined) => secret && Result.getOrUndefined(readResource(secrets, secret))?.data
 
-const secretNameOf = (name: ClusterName): string => credentialsSecretName(name, sha256Hex)
+/** The name of the Secret of a member. */
+export const secretNameOf = (name: ClusterName): string => credentialsSecretName(name, sha256Hex)
 
 const keysOf = ({ cache, namespace }: MembersOptions, name: ClusterName): ReadonlyArray<string> =>
   readAdmittedKeys(dataOf(cache.get(secretNameOf(name), namespace)))

@@ -197,16 +197,18 @@ const allTunnels = ({ byName }: CellTunnels): ReadonlyArray<CellTunnel> => [...b
 /**
  * Refuses open tunnels, after members have left or keys were revoked. `refusal`: the reason why a certificate is
  * refused now, a sentence; `undefined` if it is not. A tunnel that is drained is judged by the newer certificate of the
- * same member, since no renewal is to end what goes on with the older one.
+ * same member, since no renewal is to end what goes on with the older one. `only`: the member that has changed; all of
+ * them unless given.
  */
 export const afterRefusals = (
   cell: CellTunnels,
   refusal: (member: TunnelMember) => string | undefined,
-  { now }: TunnelMoment
+  { now }: TunnelMoment,
+  only?: ClusterName
 ): CellStep => {
   let tunnels = cell
   const actions: Array<CellAction> = []
-  for (const tunnel of allTunnels(cell)) {
+  for (const tunnel of only === undefined ? allTunnels(cell) : tunnelsOf(cell, only)) {
     const { member, state } = tunnel
     const current = state === "Draining" ? currentOf(cell, member.name) : undefined
     const why = refusal(current?.keys.includes(member.keyId) === true ? current.member : member)
@@ -247,6 +249,10 @@ export const cellPlan = (
   const wakeAt = Math.min(elapsed + lookEvery, ...left.map((tunnel) => boundAt(tunnel, moment)))
   return { tunnels, actions, wakeAt: left.length === 0 ? undefined : wakeAt }
 }
+
+/** When a look at this member's tunnels is due, by the steady clock, ms; Infinity without tunnels. */
+export const dueAt = (cell: CellTunnels, name: ClusterName, moment: TunnelMoment): number =>
+  Math.min(...tunnelsOf(cell, name).map((tunnel) => boundAt(tunnel, moment)))
 
 /** Why requests to a member are refused at once, a sentence; `undefined` if it has a tunnel that is well. */
 export const whyUnusable = (
