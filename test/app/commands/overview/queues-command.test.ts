@@ -28,7 +28,7 @@ describe("braid queues", () => {
     const { code, errors, output } = await runBraid(["queues", "--kubeconfig", running.cluster.kubeconfigPath])
     expect([code, errors]).toEqual([0, ""])
     expect(output).toMatch(
-      /^NAMESPACE.*AGE\nshop +deployment\/consumer +https:\/\/sqs\/1\/orders +Live +0 +- +- +\d+s\n/u
+      /^NAMESPACE.*AGE\nshop +deployment\/consumer +https:\/\/sqs\/1\/orders +Live +0 +- +- +[\dms]+\n/u
     )
   })
 
