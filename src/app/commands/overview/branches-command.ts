@@ -20,18 +20,20 @@ import { readResource } from "../../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import type { KubeConfigChoice } from "../user-kube-config.ts"
 import { unanswered, type Unanswered } from "./ask-cluster.ts"
-import { type ReadableCluster, readableClusters } from "./readable-clusters.ts"
+import { type ReadableCluster, type ReadableClusters, readableClusters } from "./readable-clusters.ts"
 import { type Output, tell, type Told } from "./tell.ts"
 
-export interface BranchesChoice extends KubeConfigChoice {
+interface NamespaceChoice {
   /** The only namespace to read. */
   readonly namespace: string | undefined
   /** Whether it is a failure if not all namespaces may be read. */
   readonly allNamespaces: boolean
 }
+export type BranchesChoice = KubeConfigChoice & NamespaceChoice
 
 interface Found {
   readonly rows: ReadonlyArray<BranchRow>
+  /** The parts that the rows leave out, each as a sentence. */
   readonly notes: ReadonlyArray<string>
 }
 
@@ -74,7 +76,7 @@ const listKnown = Effect.fnUntraced(function* (
 
 const objectsOf = (
   cluster: ReadableCluster,
-  choice: BranchesChoice,
+  choice: NamespaceChoice,
   operatorNamespace: string | undefined
 ): Effect.Effect<Objects, KubeError> => {
   const { allNamespaces, namespace } = choice
@@ -101,21 +103,18 @@ const foundIn = ({ name }: ReadableCluster, { items, notes }: Objects): Found =>
   }
 }
 
-const json = ({ copyUid: _copy, expiresAt, reason, uid: _uid, ...row }: BranchRow): object => ({
+const json = ({ copyUid: _copy, expiresAt, reason, sessions: _sessions, uid: _uid, ...row }: BranchRow): object => ({
   ...row,
   ...(expiresAt === undefined ? {} : { expiresAt: timestamp(expiresAt) }),
   ...(reason === undefined ? {} : { reason })
 })
 
-/** Every branch that a person may see from the chosen cluster. */
-export const findBranches = (choice: BranchesChoice): Effect.Effect<Told, Unanswered> =>
+/** The branches that a person may see in some clusters, the first of which is the chosen one. */
+export const readBranches = (
+  { clusters, notes, operatorNamespace }: Pick<ReadableClusters, "clusters" | "notes" | "operatorNamespace">,
+  choice: NamespaceChoice
+): Effect.Effect<Found, Unanswered> =>
   Effect.gen(function* () {
-    if (choice.namespace !== undefined && choice.allNamespaces)
-      return yield* Effect.fail({
-        message: "--namespace and --all-namespaces exclude each other.",
-        fix: "Leave one of them out."
-      })
-    const { clusters, notes, operatorNamespace } = yield* readableClusters(choice, undefined)
     const found = yield* Effect.forEach(
       clusters,
       (cluster, index) => {
@@ -132,17 +131,29 @@ export const findBranches = (choice: BranchesChoice): Effect.Effect<Told, Unansw
       },
       { concurrency: "unbounded" }
     )
-    const rows = branchRows(found.flatMap((each) => each.rows))
-    const now = yield* Clock.currentTimeMillis
     return {
-      lines:
-        rows.length === 0
-          ? ["There are no branches."]
-          : textTable([branchHeader, ...rows.map((row) => branchCells(row, now))]),
-      notes: [...notes, ...found.flatMap((each) => each.notes)],
-      value: rows.map(json)
+      rows: branchRows(found.flatMap((each) => each.rows)),
+      notes: [...notes, ...found.flatMap((each) => each.notes)]
     }
-  }).pipe(Effect.scoped)
+  })
+
+/** Every branch that a person may see from the chosen cluster. */
+export const findBranches = Effect.fnUntraced(function* (choice: BranchesChoice): Effect.fn.Return<Told, Unanswered> {
+  if (choice.namespace !== undefined && choice.allNamespaces)
+    return yield* Effect.fail({
+      message: "--namespace and --all-namespaces exclude each other.",
+      fix: "Leave one of them out."
+    })
+  const { notes, rows } = yield* Effect.scoped(
+    Effect.flatMap(readableClusters(choice, undefined), (clusters) => readBranches(clusters, choice))
+  )
+  const now = yield* Clock.currentTimeMillis
+  const lines =
+    rows.length === 0
+      ? ["There are no branches."]
+      : textTable([branchHeader, ...rows.map((row) => branchCells(row, now))])
+  return { lines, notes, value: rows.map(json) }
+})
 
 export const runBranches = ({
   output,

@@ -47,10 +47,12 @@ const json = ({ createdAt, ...row }: QueueRow): object => ({
   ...(createdAt === undefined ? {} : { createdAt: timestamp(createdAt) })
 })
 
-/** Every split that the chosen cluster knows. */
-export const findQueues = ({ namespace, ...choice }: QueuesChoice): Effect.Effect<Told, Unanswered> =>
+/** The splits of a cluster. `notes`: what the rows leave out, each as a sentence. */
+export const readQueues = (
+  api: KubeApi,
+  namespace?: string
+): Effect.Effect<{ readonly rows: ReadonlyArray<QueueRow>; readonly notes: ReadonlyArray<string> }, Unanswered> =>
   Effect.gen(function* () {
-    const api = yield* chosenCluster(choice)
     const [parts, splits, queues] = yield* Effect.all([
       listObjects(api, queueSplits, namespace),
       recordsOf(api, splitPatches, "phases of splits, and splits without a session, are not told"),
@@ -64,13 +66,22 @@ export const findQueues = ({ namespace, ...choice }: QueuesChoice): Effect.Effec
         : [{ ...split, createdAt: timeOf(object.metadata.creationTimestamp) }]
     })
     const recorded = queues.objects.flatMap((object) => storedQueue(object) ?? [])
-    const rows = queueRows(stored, recorded, parts.objects)
+    return {
+      rows: queueRows(stored, recorded, parts.objects),
+      notes: [parts, splits, queues].flatMap(({ notes }) => notes)
+    }
+  })
+
+/** Every split that the chosen cluster knows. */
+export const findQueues = ({ namespace, ...choice }: QueuesChoice): Effect.Effect<Told, Unanswered> =>
+  Effect.gen(function* () {
+    const { notes, rows } = yield* readQueues(yield* chosenCluster(choice), namespace)
     const now = yield* Clock.currentTimeMillis
     const lines =
       rows.length === 0
         ? ["No queues are split."]
         : textTable([queueHeader, ...rows.map((row) => queueCells(row, now))])
-    return { lines, notes: [parts, splits, queues].flatMap(({ notes }) => notes), value: rows.map(json) }
+    return { lines, notes, value: rows.map(json) }
   }).pipe(Effect.scoped)
 
 export const runQueues = ({ output, ...choice }: QueuesChoice & { readonly output: Output }): Effect.Effect<number> =>

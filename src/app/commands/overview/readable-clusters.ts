@@ -22,7 +22,7 @@ export interface ReadableCluster {
   readonly namespace: string
 }
 
-interface ReadableClusters {
+export interface ReadableClusters {
   readonly clusters: ReadonlyArray<ReadableCluster>
   /** Namespace of the operator, if the chosen cluster only manages others. */
   readonly operatorNamespace?: string | undefined

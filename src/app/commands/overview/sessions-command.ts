@@ -32,6 +32,7 @@ import { type Output, tellOrWatch, type Told } from "./tell.ts"
 
 interface Rows {
   readonly rows: ReadonlyArray<SessionRow>
+  /** The parts that the rows leave out, each as a sentence. */
   readonly notes: ReadonlyArray<string>
 }
 
@@ -99,15 +100,18 @@ const json = ({ clusters, createdAt, parent, reason, ...row }: SessionRow): obje
   ...(reason === undefined ? {} : { reason })
 })
 
+/** Every session that a cluster knows, as far as the person may see it. */
+export const readSessions = (api: KubeApi): Effect.Effect<Rows, Unanswered> =>
+  stored(api).pipe(
+    Effect.catch((error) =>
+      error.reason === "Forbidden" ? published(api) : Effect.fail(unanswered(error, "sessions"))
+    )
+  )
+
 /** Every session that the chosen cluster knows. */
 export const findSessions = (choice: KubeConfigChoice): Effect.Effect<Told, Unanswered> =>
   Effect.gen(function* () {
-    const api = yield* chosenCluster(choice)
-    const { notes, rows } = yield* stored(api).pipe(
-      Effect.catch((error) =>
-        error.reason === "Forbidden" ? published(api) : Effect.fail(unanswered(error, "sessions"))
-      )
-    )
+    const { notes, rows } = yield* readSessions(yield* chosenCluster(choice))
     const now = yield* Clock.currentTimeMillis
     const lines =
       rows.length === 0

@@ -12,13 +12,14 @@ import type { KubeConfigChoice } from "../user-kube-config.ts"
 import { chosenCluster, unanswered, type Unanswered } from "./ask-cluster.ts"
 import { type Output, tell, tellUnanswered, type Told } from "./tell.ts"
 
-/** The answer for one id that a person gave. */
+/** The answer for one id that a person gave; `stopped` is false if there is no such session. */
 interface Stopped {
   readonly session: string
   readonly stopped: boolean
 }
 
-const stop = (api: KubeApi, session: string): Effect.Effect<Stopped, Unanswered> =>
+/** Asks the operator to end a session for good. */
+export const stopSession = (api: KubeApi, session: string): Effect.Effect<Stopped, Unanswered> =>
   api.delete(sessions, session).pipe(
     Effect.as({ session, stopped: true }),
     Effect.catch((error) =>
@@ -47,7 +48,7 @@ export const runStopSessions = Effect.fnUntraced(function* ({
   ...choice
 }: KubeConfigChoice & { readonly ids: ReadonlyArray<string>; readonly output: Output }): Effect.fn.Return<number> {
   const answers = yield* chosenCluster(choice).pipe(
-    Effect.flatMap((api) => Effect.forEach(ids, (id) => stop(api, id))),
+    Effect.flatMap((api) => Effect.forEach(ids, (id) => stopSession(api, id))),
     Effect.scoped,
     Effect.result
   )

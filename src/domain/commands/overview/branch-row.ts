@@ -29,6 +29,8 @@ export interface BranchRow {
   readonly expiresAt: number | undefined
   /** Users of the cluster, each once. */
   readonly users: ReadonlyArray<string>
+  /** Ids of the sessions that use it, as its status has them. */
+  readonly sessions: ReadonlyArray<string>
   /** Why it failed; one sentence. */
   readonly reason: string | undefined
   readonly uid: string | undefined
@@ -44,17 +46,18 @@ const engineOf = (spec: BranchDatabase["spec"]): string => {
 }
 
 /** The part of a row that the operator's answer says. */
-const stateOf = (status: BranchStatus): Pick<BranchRow, "expiresAt" | "users" | "reason" | "copyUid"> => {
+const stateOf = (status: BranchStatus): Pick<BranchRow, "expiresAt" | "users" | "sessions" | "reason" | "copyUid"> => {
   const users = Object.values(status.sessionInfo ?? {}).map(({ owner }) => owner.k8sUsername)
   return {
     expiresAt: timeOf(status.expireTime),
     users: [...new Set(users)].toSorted(),
+    sessions: Object.keys(status.sessionInfo ?? {}),
     reason: status.error ?? undefined,
     copyUid: status.copy?.uid
   }
 }
 
-const unseen = { expiresAt: undefined, users: [], reason: undefined, copyUid: undefined }
+const unseen = { expiresAt: undefined, users: [], sessions: [], reason: undefined, copyUid: undefined }
 
 /** The row of an object of a cluster. */
 export const branchRow = (cluster: string, { metadata, spec, status }: BranchDatabase): BranchRow => {
