@@ -97,6 +97,7 @@ const selectableFields: Readonly<Record<string, ReadonlyArray<string>>> = {
     "involvedObject.namespace",
     "involvedObject.uid",
     "reason",
+    "reportingComponent",
     "type"
   ]
 }

@@ -33,7 +33,7 @@ export const eventNamespace = "default"
 const maxMessage = 1_000
 
 /** Name of the recorder in every Event. */
-const component = "mirrord-operator"
+export const component = "mirrord-operator"
 
 /** The object that an Event is about, as `kubectl describe` looks for it: by name, kind and uid. */
 export interface InvolvedObject {
