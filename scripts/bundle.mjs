@@ -19,8 +19,12 @@ export const licencesFile = "THIRD-PARTY-LICENSES"
  */
 const withoutSideEffects = /node_modules\/@kubernetes\/client-node\/dist\//u
 
-/** A file whose only value is the texts of other files. No bundle has those beside it, so it has the value itself. */
-const textsOfFiles = /[/\\]src[/\\]adapters[/\\]engines[/\\]program-files\.ts$/u
+/** Files whose only value is the texts of other files. No bundle has those beside it, so it has the value itself. */
+const textsOfFiles =
+  /[/\\]src[/\\](?:adapters[/\\]engines[/\\]program-files|app[/\\]commands[/\\]ui[/\\]page-library)\.ts$/u
+
+/** The packages of which these files have texts, by the end of their paths. */
+const packagesOfTexts = { "page-library.ts": "node_modules/lit-html" }
 
 /** @type {import("rolldown").Plugin} */
 const withTexts = {
@@ -28,14 +32,16 @@ const withTexts = {
   load: {
     filter: { id: textsOfFiles },
     handler: async (id) => {
-      const { programFiles } = await import(pathToFileURL(id).href)
-      return { code: `export const programFiles = ${JSON.stringify(programFiles)}`, moduleType: "js" }
+      const texts = Object.entries(await import(pathToFileURL(id).href))
+      const code = texts.map(([name, text]) => `export const ${name} = ${JSON.stringify(text)}`).join("\n")
+      return { code, moduleType: "js" }
     }
   }
 }
 
 /** The package that a file belongs to, `node_modules/…` from the root. @param {string} root @param {string} file */
 const packageOf = (root, file) =>
+  Object.entries(packagesOfTexts).find(([end]) => textsOfFiles.test(file) && file.endsWith(end))?.[1] ??
   /^node_modules\/(?:@[^/]+\/)?[^/]+/u.exec(relative(root, file).split(sep).join("/"))?.[0]
 
 /** @param {string} folder @returns {string} */

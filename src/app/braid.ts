@@ -404,6 +404,32 @@ const kubeconfig = Command.make(
   )
 )
 
+const ui = Command.make(
+  "ui",
+  {
+    ...clusterFlags,
+    port: Flag.Int("port").pipe(
+      Flag.filter(
+        (found) => found >= 0 && found <= 65_535,
+        (found) => `--port: found ${found}; give 0 to 65535, 0 for any free port`
+      ),
+      Flag.withDefault(0),
+      Flag.withDescription("Port of 127.0.0.1; otherwise any free one")
+    ),
+    noBrowser: off("no-browser", "Only print the link; open no browser")
+  },
+  (options) =>
+    runs(
+      () => import("./commands/ui/ui-command.ts"),
+      ({ runUi }) => runUi(options)
+    )
+).pipe(
+  Command.withDescription(
+    "Serves a live page of the fleet and its sessions on this machine, with your own rights, until Ctrl-C. Prints a " +
+      "link that opens it."
+  )
+)
+
 const braid = Command.make("braid").pipe(
   Command.withDescription("One mirrord session over many Kubernetes clusters."),
   Command.withSubcommands([
@@ -412,6 +438,7 @@ const braid = Command.make("braid").pipe(
     status,
     clusters,
     sessions,
+    ui,
     branches,
     queues,
     logs,

@@ -4,6 +4,7 @@
  */
 
 import { Result } from "effect"
+import type { Look } from "../../../src/domain/commands/ui/look.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { describeEvent } from "../story/describe-event.ts"
@@ -14,7 +15,6 @@ import { worldStart } from "../world/credentials.ts"
 import type { TimedEvent } from "../world/world-event.ts"
 import { FaultBands } from "./fault-bands.ts"
 import type {
-  Look,
   ReportBar,
   ReportCount,
   ReportEvent,

@@ -1,56 +1,20 @@
-/**
- * The style of the report page. Its colour variables have the names that the time line uses, for light and dark
- * screens.
- */
+/** The style of the report page, beside the theme that all pages have; the time line uses its colour variables. */
 
-export const pageStyle = `
-:root {
-  color-scheme: light dark;
-  --page: #fff; --text: #1b1f24; --soft: #57606a; --line: #d0d7de; --panel: #f6f8fa; --on-bar: #000;
-  --waiting: #d9a406; --ready: #2da44e; --degraded: #8a9a1f; --ending: #8c959f;
-  --failed: #cf222e; --running: #54aeff; --paused: #a475f9;
-  --fault: #e5534b; --fault-text: #b3261e; --messages: #6e7781;
-  --by-client: #0757ba; --by-workload: #57606a; --by-nobody: #cf222e; --by-pending: #bf8700;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --page: #0d1117; --text: #e6edf3; --soft: #9ea7b3; --line: #30363d; --panel: #161b22; --on-bar: #000;
-    --waiting: #d29922; --ready: #3fb950; --degraded: #a8b545; --ending: #6e7681;
-    --failed: #f85149; --running: #388bfd; --paused: #a371f7;
-    --fault: #f85149; --fault-text: #ff9b94; --messages: #8b949e;
-    --by-client: #79c0ff; --by-workload: #c9d1d9; --by-nobody: #f85149; --by-pending: #e3b341;
-  }
-}
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 1500px; padding: 1rem 1.25rem 4rem; background: var(--page); color: var(--text);
-  font: 14px/1.45 system-ui, "Open Sans", sans-serif; }
-h1 { font-size: 1.35rem; margin: 0; }
-header p { margin: .3rem 0; color: var(--soft); }
+import { pageTheme } from "../../../src/app/commands/ui/page-theme.ts"
+
+export const pageStyle = `${pageTheme}
 #verdict { font-weight: 600; white-space: pre-wrap; }
 #verdict.passed { color: var(--ready); }
 #verdict.failed { color: var(--fault-text); }
-code, pre { font-family: ui-monospace, monospace; font-size: .92em; }
-pre { background: var(--panel); padding: .75rem; overflow: auto; }
 #chart { overflow-x: auto; }
 #chart figure { margin: 0; }
 #chart svg { background: transparent; color: inherit; display: block; }
 .bar rect, .band rect, .request *, .mark * { cursor: pointer; }
-:focus-visible { outline: 2px solid var(--by-client); outline-offset: 1px; }
-.tools { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: .9rem 0 .5rem; color: var(--soft); }
-button, input, select { font: inherit; color: var(--text); background: var(--panel); border: 1px solid var(--line);
-  border-radius: 6px; padding: .2rem .6rem; }
-button { cursor: pointer; }
 #legend { display: flex; flex-wrap: wrap; gap: .25rem 1.1rem; list-style: none; padding: 0; margin: .5rem 0;
   color: var(--soft); }
-.swatch { display: inline-block; width: 1em; height: .75em; border-radius: 2px; margin-right: .4em; }
-.swatch.dot { width: .75em; border-radius: 50%; }
-.hint { color: var(--soft); margin: .2rem 0 .8rem; }
 #details { position: fixed; z-index: 1; max-width: 34rem; padding: .4rem .6rem; background: var(--panel);
   border: 1px solid var(--line); border-radius: 6px; box-shadow: 0 4px 16px rgb(0 0 0 / .25); pointer-events: none; }
 #details[hidden] { display: none; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .15rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top;
-  overflow-wrap: anywhere; }
 td:first-child { white-space: nowrap; text-align: right; width: 7rem; }
 td button { padding: 0 .35rem; font-variant-numeric: tabular-nums; }
 tr.step td { font-weight: 600; }

@@ -3,6 +3,8 @@
  * world.
  */
 
+import type { Look } from "../../../src/domain/commands/ui/look.ts"
+
 /** A row of the page's time line. */
 export interface ReportRow {
   /** Unique, and the text at its left. */
@@ -11,7 +13,7 @@ export interface ReportRow {
   readonly lane: string
 }
 
-/** Something that lasts, with a look of {@link looks}. */
+/** Something that lasts, with a look of all pages. */
 export interface ReportBar {
   readonly row: string
   readonly from: number
@@ -63,18 +65,6 @@ export interface ReportEvent {
   readonly kind: "step" | "fault" | "session" | "operator" | "agent" | "client" | "request" | "broken"
   readonly text: string
 }
-
-/** The looks of a bar, and what they mean. */
-export const looks = {
-  waiting: "not ready yet",
-  ready: "ready",
-  degraded: "ready without a member",
-  ending: "being ended",
-  failed: "failed",
-  running: "runs",
-  paused: "paused"
-} as const
-export type Look = keyof typeof looks
 
 /** Everything that the page shows of a story. */
 export interface ReportModel {

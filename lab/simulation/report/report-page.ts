@@ -3,9 +3,10 @@
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
+import { looks } from "../../../src/domain/commands/ui/look.ts"
 import { ReportDrawing } from "./page-script.ts"
 import { pageStyle } from "./page-style.ts"
-import { looks, type ReportModel } from "./report-model.ts"
+import type { ReportModel } from "./report-model.ts"
 
 const require = createRequire(import.meta.url)
 

@@ -1,7 +1,7 @@
 /** The look of parents and children in the time line, and the client that they belong to. */
 
+import type { Look } from "../../../src/domain/commands/ui/look.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
-import type { Look } from "./report-model.ts"
 
 /**
  * The parts of parents' and children's objects that the page shows; any part may be garbage, because people edit

@@ -42,8 +42,10 @@ export interface FleetPage {
   readonly summary: string
   /** Why the rest is the last known state, and what to do; `undefined` if it is the present one. */
   readonly problem: { readonly message: string; readonly fix: string } | undefined
-  /** Troubles of the fleet as a whole, and the parts that the person may not see. */
+  /** Troubles of the fleet as a whole. */
   readonly notes: ReadonlyArray<string>
+  /** The parts that the person may not see, each as a sentence. */
+  readonly unseen: ReadonlyArray<string>
   readonly clusters: ReadonlyArray<PageCluster>
   /** Names of the columns of the lanes. */
   readonly lanes: ReadonlyArray<string>
@@ -99,6 +101,9 @@ const emptyClusters = (overview: OperatorOverview): string =>
 const emptySessions =
   "There are no sessions. Start one: mirrord exec --target deployment/NAME -- COMMAND; it appears here by itself."
 
+const clean = (texts: ReadonlyArray<string>): ReadonlyArray<string> =>
+  texts.map((text) => cleanText(text, textLimits.message))
+
 /** The page for what a look has found. `now`: epoch ms. */
 export const fleetPage = (seen: SeenFleet, now: number): FleetPage => {
   const overview = operatorOverview(seen.operator)
@@ -114,7 +119,8 @@ export const fleetPage = (seen: SeenFleet, now: number): FleetPage => {
     time: timeText(now),
     summary: summaryOf(overview),
     problem: undefined,
-    notes: [...fleetNotes(overview), ...seen.notes].map((note) => cleanText(note, textLimits.message)),
+    notes: clean(fleetNotes(overview)),
+    unseen: clean(seen.notes),
     clusters,
     lanes,
     sessions,

@@ -174,6 +174,23 @@ describe("the page as a whole", () => {
     expect(staleFleetPage(empty, problem)).toEqual({ ...empty, problem })
   })
 
+  it("tells the fleet's own troubles apart from what the person may not see", () => {
+    const condition = {
+      type: "ConfigurationInUse",
+      status: "False",
+      reason: "R",
+      message: "bad",
+      lastTransitionTime: ""
+    }
+    const { operator } = aFleet()
+    const status = { sessions: [], conditions: [{ ...condition, status: "False" as const }] }
+    const page = aPage({ operator: { ...operator, status }, notes: ["You may not read Events."] })
+    expect([page.notes, page.unseen]).toEqual([
+      ["The changed configuration is not used, the last good one stays: bad"],
+      ["You may not read Events."]
+    ])
+  })
+
   it("has the operator's Events, newest first, those of sessions by the session's id", () => {
     const event = (name: string, at: number, more: object = {}) => ({
       metadata: { name: `${name}.1` },

@@ -1,0 +1,474 @@
+/**
+ * The script of the page of `braid ui`, which runs in a browser: draws the page's model with lit-html, and takes the
+ * next one from the server. The page has it as the text of the class, so it can use nothing from outside but types.
+ *
+ * Not here: what the page says (domain/commands/ui).
+ */
+
+import type * as Lit from "lit-html"
+import type { FleetPage, PageEvent } from "../../../domain/commands/ui/fleet-page.ts"
+import type { PageCluster } from "../../../domain/commands/ui/page-cluster.ts"
+import type { PageCell, PageSession } from "../../../domain/commands/ui/page-session.ts"
+
+type Template = Lit.TemplateResult | typeof Lit.nothing
+
+/** The few things of a browser that the script uses, because the project is compiled without a browser's types. */
+interface PageElement {
+  readonly value: string
+  readonly open: boolean
+  readonly textContent: string | null
+  showModal: () => void
+  close: () => void
+}
+interface PageDocument {
+  readonly hidden: boolean
+  getElementById: (id: string) => PageElement | null
+  addEventListener: (name: string, listener: () => void) => void
+}
+interface PageEvents {
+  onopen: (() => void) | null
+  onerror: (() => void) | null
+  addEventListener: (name: string, listener: (message: { readonly data: string }) => void) => void
+  close: () => void
+}
+interface PageWindow {
+  readonly document: PageDocument
+  readonly navigator: { readonly clipboard?: { readonly writeText: (text: string) => Promise<void> } }
+  readonly EventSource: new (url: string) => PageEvents
+  readonly fetch: (
+    url: string,
+    options: { readonly method: string }
+  ) => Promise<{ readonly json: () => Promise<{ readonly message: string }> }>
+}
+
+/** Draws the page. Only the text of this class reaches the browser. */
+export class FleetDrawing {
+  readonly #lit: typeof Lit
+  readonly #window: PageWindow
+  readonly #isLive: boolean
+  /** Most rows of a table; a filter finds the others. */
+  readonly #mostRows = 500
+  #latest: FleetPage
+  #shown: FleetPage
+  #isPaused = false
+  #isAway = false
+  #words: ReadonlyArray<string> = []
+  #kind = ""
+  /** Names of the sessions of the open dialogs. */
+  #detailed: string | undefined
+  #stopping: string | undefined
+  #said = ""
+  #events: PageEvents | undefined
+
+  constructor(lit: typeof Lit, window: PageWindow, isLive: boolean) {
+    this.#lit = lit
+    this.#window = window
+    this.#isLive = isLive
+    const model = JSON.parse(window.document.getElementById("model")?.textContent ?? "null") as FleetPage
+    this.#latest = model
+    this.#shown = model
+  }
+
+  begin(): void {
+    this.#draw()
+    if (!this.#isLive) return
+    const { document } = this.#window
+    // A page that is not seen asks the clusters nothing.
+    document.addEventListener("visibilitychange", () => (document.hidden ? this.#unsubscribe() : this.#subscribe()))
+    this.#subscribe()
+  }
+
+  #unsubscribe(): void {
+    this.#events?.close()
+    this.#events = undefined
+  }
+
+  #subscribe(): void {
+    if (this.#events !== undefined) return
+    const events = new this.#window.EventSource("/api/fleet/events")
+    this.#events = events
+    events.onopen = () => this.#setAway(false)
+    events.onerror = () => this.#setAway(true)
+    events.addEventListener("message", ({ data }) => {
+      this.#latest = JSON.parse(data) as FleetPage
+      if (this.#isPaused) this.#said = "Paused: newer looks wait."
+      else this.#shown = this.#latest
+      this.#draw()
+    })
+  }
+
+  #setAway(isAway: boolean): void {
+    this.#isAway = isAway
+    this.#draw()
+  }
+
+  #say(text: string): void {
+    this.#said = text
+    this.#draw()
+  }
+
+  #matches(...texts: ReadonlyArray<string>): boolean {
+    const text = texts.join(" ").toLowerCase()
+    return this.#words.every((word) => text.includes(word))
+  }
+
+  #clusters(): ReadonlyArray<PageCluster> {
+    return this.#shown.clusters.filter(({ text }) => this.#matches(text))
+  }
+
+  #sessions(): ReadonlyArray<PageSession> {
+    return this.#shown.sessions.filter(({ text }) => this.#matches(text))
+  }
+
+  #happened(): ReadonlyArray<PageEvent> {
+    return this.#shown.events.filter(
+      ({ about, kind, text }) => (this.#kind === "" || kind === this.#kind) && this.#matches(about, text)
+    )
+  }
+
+  #asText(): string {
+    const { context, problem, summary, time } = this.#shown
+    return [
+      `${context} at ${time}: ${summary}`,
+      ...(problem === undefined ? [] : [`${problem.message} ${problem.fix}`]),
+      ...this.#shown.notes,
+      ...this.#shown.unseen,
+      ...this.#clusters().map(({ text }) => text),
+      ...this.#sessions().map(({ text }) => text),
+      ...this.#happened().map(({ about, text, time: at }) => `${at}  ${about}  ${text}`)
+    ].join("\n")
+  }
+
+  #copy(text: string): void {
+    const copied = this.#window.navigator.clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"))
+    copied.then(
+      () => this.#say("Copied."),
+      () => this.#say("The browser lets no page copy here; select the text and copy it.")
+    )
+  }
+
+  #pause(): void {
+    this.#isPaused = !this.#isPaused
+    if (!this.#isPaused) this.#shown = this.#latest
+    this.#say(this.#isPaused ? "Paused: the page stays as it is." : "The page follows the fleet again.")
+  }
+
+  #dialog(id: "detail" | "confirm"): PageElement | null {
+    return this.#window.document.getElementById(id)
+  }
+
+  #openDetail(name: string): void {
+    this.#detailed = name
+    this.#draw()
+    this.#dialog("detail")?.showModal()
+  }
+
+  #askToStop(name: string): void {
+    this.#stopping = name
+    this.#draw()
+    this.#dialog("confirm")?.showModal()
+  }
+
+  #stop(name: string): void {
+    this.#dialog("confirm")?.close()
+    this.#window
+      .fetch(`/api/sessions/${encodeURIComponent(name)}/stop`, { method: "POST" })
+      .then((answer) => answer.json())
+      .then(
+        ({ message }) => this.#say(message),
+        () => this.#say("braid ui does not answer; the session goes on.")
+      )
+  }
+
+  #draw(): void {
+    const root = this.#window.document.getElementById("root")
+    if (root !== null) this.#lit.render(this.#page(), root as never)
+  }
+
+  #page(): Template {
+    const { html } = this.#lit
+    return html`${this.#header()}
+      <main>${this.#tools()}${this.#problems()}${this.#fleetTable()}${this.#sessionTable()}${this.#eventTable()}</main>
+      ${this.#detailDialog()}${this.#confirmDialog()}`
+  }
+
+  #header(): Template {
+    const { html } = this.#lit
+    const { context, summary, time } = this.#shown
+    return html`<header>
+      <h1>${context}</h1>
+      <p>${summary}</p>
+      <p>As of ${time}${this.#isLive ? "" : " (saved)"}</p>
+    </header>`
+  }
+
+  #tools(): Template {
+    const { html } = this.#lit
+    const filter = ({ target }: { readonly target: PageElement }): void => {
+      this.#words = target.value.toLowerCase().split(/\s+/u).filter(Boolean)
+      this.#draw()
+    }
+    return html`<div class="tools" role="group" aria-label="What is shown">
+      <label
+        >Filter <input id="filter" type="search" placeholder="words, such as: ann left out" @input=${filter}
+      /></label>
+      ${this.#isLive ? this.#liveTools() : this.#lit.nothing}
+      <button type="button" id="copy" @click=${() => this.#copy(this.#asText())}>Copy as text</button>
+      <span id="said" role="status" aria-live="polite">${this.#said}</span>
+    </div>`
+  }
+
+  #liveTools(): Template {
+    const { html } = this.#lit
+    return html`<button type="button" id="pause" aria-pressed=${this.#isPaused} @click=${() => this.#pause()}>
+        Pause
+      </button>
+      <a id="save" href="/report.html" download>Save as a file</a>`
+  }
+
+  #problems(): Template {
+    const { html, nothing } = this.#lit
+    const { notes, problem, unseen } = this.#shown
+    const away = "braid ui does not answer, so this is the last known state. Start it again, and open its new link."
+    return html`<div aria-live="polite">
+      ${this.#isAway ? html`<p class="problem" id="away">${away}</p>` : nothing}
+      ${
+        problem === undefined
+          ? nothing
+          : html`<p class="problem" id="problem">This is the last known state. ${problem.message} ${problem.fix}</p>`
+      }
+      ${notes.map((note) => html`<p class="note">${note}</p>`)}
+      ${
+        unseen.length === 0
+          ? nothing
+          : html`<details id="unseen">
+              <summary>You do not see everything</summary>
+              <ul>
+                ${unseen.map((one) => html`<li>${one}</li>`)}
+              </ul>
+            </details>`
+      }
+    </div>`
+  }
+
+  #table(label: string, head: Template, rows: ReadonlyArray<Template>, all: number): Template {
+    const { html, nothing } = this.#lit
+    return html`<div class="scroll" role="region" tabindex="0" aria-label=${label}>
+        <table>
+          <thead>
+            <tr>
+              ${head}
+            </tr>
+          </thead>
+          <tbody>
+            ${rows.slice(0, this.#mostRows)}
+          </tbody>
+        </table>
+      </div>
+      ${
+        rows.length === all && all <= this.#mostRows
+          ? nothing
+          : html`<p class="hint">${Math.min(rows.length, this.#mostRows)} of ${all} are shown.</p>`
+      }`
+  }
+
+  #heads(...names: ReadonlyArray<string>): ReadonlyArray<Template> {
+    return names.map((name) => this.#lit.html`<th scope="col">${name}</th>`)
+  }
+
+  #fleetTable(): Template {
+    const { html } = this.#lit
+    const { clusters, empty } = this.#shown
+    const row = (cluster: PageCluster): Template =>
+      html`<tr>
+        <th scope="row">${cluster.name}</th>
+        <td class="nowrap"><span class="look ${cluster.look}">${cluster.state}</span> ${cluster.age}</td>
+        <td class="long">${cluster.reason} <span class="soft">${cluster.fix}</span></td>
+        <td>${cluster.roles}</td>
+        <td class="nowrap">${cluster.version}</td>
+        <td>
+          <span class="look ${cluster.credentials === "" ? "" : cluster.credentialsLook}">${cluster.credentials}</span>
+        </td>
+        <td>${cluster.sessions}</td>
+      </tr>`
+    const head = html`${this.#heads("Cluster", "State", "Why, and what to do", "Role", "Operator")}
+    ${this.#heads("Credentials", "Sessions")}`
+    return html`<section id="fleet" aria-labelledby="fleet-title">
+      <h2 id="fleet-title">Fleet</h2>
+      ${
+        empty.clusters === undefined
+          ? this.#table("Clusters", head, this.#clusters().map(row), clusters.length)
+          : html`<p class="empty">${empty.clusters}</p>`
+      }
+    </section>`
+  }
+
+  #cell({ cluster, fix, look, reason, word }: PageCell): Template {
+    const { html } = this.#lit
+    if (look === undefined) return html`<td class="soft" title="${cluster}: no part">–</td>`
+    const why = reason === "" ? "" : html`<div class="long">${reason} <span class="soft">${fix}</span></div>`
+    return html`<td class="lane ${look}" title=${cluster}><span class="look ${look}">${word}</span>${why}</td>`
+  }
+
+  #sessionRow(session: PageSession): Template {
+    const { html, nothing } = this.#lit
+    const { branches, name, ports, queues } = session
+    const holds = [
+      ...ports.map((port) => `port ${port}`),
+      ...branches.map((branch) => `branch ${branch}`),
+      ...queues.map((queue) => `queue ${queue}`)
+    ]
+    const key = session.key === "" ? nothing : html`<div class="soft">key ${session.key}</div>`
+    return html`<tr>
+      <th scope="row">
+        <button type="button" class="session" @click=${() => this.#openDetail(name)}>${session.id}</button>
+      </th>
+      <td class="nowrap"><span class="look ${session.look}">${session.phase}</span> ${session.age}</td>
+      <td>${session.user}${key}</td>
+      <td class="long">
+        ${session.target}
+        <div class="soft">${session.namespace}</div>
+      </td>
+      ${session.cells.map((cell) => this.#cell(cell))}
+      <td class="long">${holds.map((one) => html`<div>${one}</div>`)}</td>
+    </tr>`
+  }
+
+  #sessionTable(): Template {
+    const { html } = this.#lit
+    const { empty, lanes, sessions } = this.#shown
+    const head = html`${this.#heads("Session", "State", "User", "Target", ...lanes, "Steals and holds")}`
+    const rows = this.#sessions().map((session) => this.#sessionRow(session))
+    return html`<section id="sessions" aria-labelledby="sessions-title">
+      <h2 id="sessions-title">Sessions</h2>
+      ${
+        empty.sessions === undefined
+          ? this.#table("Sessions, a lane over the clusters for each", head, rows, sessions.length)
+          : html`<p class="empty">${empty.sessions}</p>`
+      }
+    </section>`
+  }
+
+  #eventRow({ about, look, text, time }: PageEvent): Template {
+    const { html } = this.#lit
+    return html`<tr>
+      <td class="nowrap">${time}</td>
+      <td class="nowrap">${about}</td>
+      <td class="long"><span class="look ${look}"></span>${text}</td>
+    </tr>`
+  }
+
+  #eventTable(): Template {
+    const { html } = this.#lit
+    const choose = ({ target }: { readonly target: PageElement }): void => {
+      this.#kind = target.value
+      this.#draw()
+    }
+    const rows = this.#happened().map((event) => this.#eventRow(event))
+    const { events } = this.#shown
+    const none = "What happens from now on appears here: clusters that go and come, sessions that begin and end."
+    return html`<section id="events" aria-labelledby="events-title">
+      <h2 id="events-title">What happened</h2>
+      <div class="tools">
+        <label
+          >Kind
+          <select id="kind" @change=${choose}>
+            <option value="">all</option>
+            <option value="event">Events of operators</option>
+            <option value="change">changes that this page saw</option>
+          </select></label
+        >
+      </div>
+      ${
+        events.length === 0
+          ? html`<p class="empty">${none}</p>`
+          : this.#table(
+              "What happened, newest first",
+              html`${this.#heads("When", "About", "What")}`,
+              rows,
+              events.length
+            )
+      }
+    </section>`
+  }
+
+  #list(title: string, items: ReadonlyArray<string | Template>): Template {
+    const { html } = this.#lit
+    return items.length === 0
+      ? this.#lit.nothing
+      : html`<h3>${title}</h3>
+          <ul>
+            ${items.map((item) => html`<li>${item}</li>`)}
+          </ul>`
+  }
+
+  #detail(session: PageSession): Template {
+    const { html } = this.#lit
+    const { canStop, cells, id, name } = session
+    const facts: ReadonlyArray<readonly [string, string]> = [
+      ["State", [session.phase, session.reason].filter(Boolean).join(": ")],
+      ["User", session.user],
+      ["Target", `${session.target} in ${session.namespace}`],
+      ["Key", session.key],
+      ["Age", session.age],
+      ["Object", name]
+    ]
+    const parts = cells
+      .filter(({ look }) => look !== undefined)
+      .map(
+        ({ cluster, fix, look = "waiting", reason, word }) =>
+          html`<span class="look ${look}">${cluster}: ${word}</span> ${reason} <span class="soft">${fix}</span>`
+      )
+    const happened = this.#shown.events.filter(({ about }) => about === id).map(({ text, time }) => `${time}  ${text}`)
+    return html`<h2>Session ${id}</h2>
+      <dl>
+        ${facts
+          .filter(([, fact]) => fact !== "")
+          .map(
+            ([term, fact]) =>
+              html`<dt>${term}</dt>
+                <dd>${fact}</dd>`
+          )}
+      </dl>
+      ${this.#list("Clusters", parts)}${this.#list("Steals ports", session.ports)}
+      ${this.#list("Branches of databases", session.branches)}${this.#list("Splits queues", session.queues)}
+      ${this.#list("What happened", happened)}
+      <div class="tools">
+        <button type="button" @click=${() => this.#copy(session.text)}>Copy as text</button>
+        ${
+          canStop && this.#isLive
+            ? html`<button type="button" class="danger stop" @click=${() => this.#askToStop(name)}>Stop …</button>`
+            : this.#lit.nothing
+        }
+        <button type="button" class="close" @click=${() => this.#dialog("detail")?.close()}>Close</button>
+      </div>`
+  }
+
+  #detailDialog(): Template {
+    const { html } = this.#lit
+    const session = this.#shown.sessions.find(({ name }) => name === this.#detailed)
+    const content =
+      session === undefined
+        ? html`<p>The session has ended.</p>
+            <button type="button" class="close" @click=${() => this.#dialog("detail")?.close()}>Close</button>`
+        : this.#detail(session)
+    return html`<dialog id="detail" aria-label="Session">${this.#detailed === undefined ? "" : content}</dialog>`
+  }
+
+  #confirmDialog(): Template {
+    const { html } = this.#lit
+    const session = this.#shown.sessions.find(({ name }) => name === this.#stopping)
+    const close = (): void => this.#dialog("confirm")?.close()
+    const name = this.#stopping ?? ""
+    return html`<dialog id="confirm" aria-label="Stop the session">
+      <p>
+        Stop session ${session?.id ?? name} of ${session?.user ?? "its user"}, in all of its clusters? It ends for good,
+        and its requests go to the workload again.
+      </p>
+      <div class="tools">
+        <button type="button" class="danger yes" @click=${() => this.#stop(name)}>Stop it</button>
+        <button type="button" class="no" @click=${close}>Let it go on</button>
+      </div>
+    </dialog>`
+  }
+}

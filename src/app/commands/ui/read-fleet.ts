@@ -1,0 +1,95 @@
+/**
+ * Reads a fleet for the page of `braid ui`, by the same readers as `braid status`, `clusters`, `sessions`, `branches`
+ * and `queues`, and with the same rights: the person's own.
+ *
+ * Not here: when it is read (watch-fleet.ts), and what the page makes of it (domain/commands/ui).
+ */
+
+import { Effect, Result, type Scope } from "effect"
+import { operatorOverview } from "../../../domain/commands/overview/operator-overview.ts"
+import type { SeenFleet } from "../../../domain/commands/ui/seen-fleet.ts"
+import { eventNamespace } from "../../../domain/events/event-object.ts"
+import { ofOperators, toldEvents } from "../../../domain/events/told-event.ts"
+import { readResource } from "../../../domain/resources/resource-descriptor.ts"
+import type { KubeApi } from "../../../ports/kube-api.ts"
+import { chosenConfig, unanswered, type Unanswered } from "../overview/ask-cluster.ts"
+import { readBranches } from "../overview/branches-command.ts"
+import { readClusters } from "../overview/clusters-command.ts"
+import { readQueues } from "../overview/queues-command.ts"
+import { readOperator } from "../overview/read-operator.ts"
+import { type ReadableCluster, readableClusters } from "../overview/readable-clusters.ts"
+import { readSessions } from "../overview/sessions-command.ts"
+import type { KubeConfigChoice } from "../user-kube-config.ts"
+
+/** The part of a fleet that changes seldom, and costs more to read. */
+export type FleetDetails = Pick<SeenFleet, "branches" | "queues" | "events" | "notes">
+
+/** Connects to the cluster that a person has chosen. */
+export const connectFleet = Effect.fnUntraced(function* (
+  choice: KubeConfigChoice
+): Effect.fn.Return<ReadableCluster, Unanswered, Scope.Scope> {
+  const context = (yield* chosenConfig(choice)).getCurrentContext()
+  const { clusters } = yield* readableClusters(choice, context)
+  const [chosen] = clusters
+  return chosen ?? (yield* Effect.die(new Error("the chosen cluster is always among those that can be read")))
+})
+
+/** The rows, or none and the reason as a note. */
+const orNote = <A>(
+  found: Effect.Effect<{ readonly rows: ReadonlyArray<A>; readonly notes: ReadonlyArray<string> }, Unanswered>
+) =>
+  Effect.map(Effect.result(found), (result) =>
+    Result.isSuccess(result) ? result.success : { rows: [], notes: [`${result.failure.message} ${result.failure.fix}`] }
+  )
+
+const readEvents = (api: KubeApi) =>
+  api.list(toldEvents, { namespace: eventNamespace, fields: ofOperators }).pipe(
+    Effect.map(({ items }) => ({
+      rows: items.flatMap((item) => {
+        const read = readResource(toldEvents, item)
+        return Result.isSuccess(read) ? [read.success] : []
+      }),
+      notes: []
+    })),
+    Effect.mapError((error) => unanswered(error, `Events in namespace ${eventNamespace}`))
+  )
+
+/** Branches, queues and Events of the chosen cluster; what cannot be read is a note. */
+export const readDetails = (cluster: ReadableCluster): Effect.Effect<FleetDetails> =>
+  Effect.map(
+    Effect.all(
+      [
+        orNote(readBranches({ clusters: [cluster], notes: [] }, { namespace: undefined, allNamespaces: false })),
+        orNote(readQueues(cluster.api)),
+        orNote(readEvents(cluster.api))
+      ],
+      { concurrency: "unbounded" }
+    ),
+    ([branches, queues, events]) => ({
+      branches: branches.rows,
+      queues: queues.rows,
+      events: events.rows,
+      notes: [branches, queues, events].flatMap(({ notes }) => notes)
+    })
+  )
+
+/** A look at the fleet. `details`: those of this look or of an earlier one. */
+export const readFleet = Effect.fnUntraced(function* (
+  { api, name }: ReadableCluster,
+  details: FleetDetails
+): Effect.fn.Return<SeenFleet, Unanswered> {
+  const operator = yield* readOperator(api)
+  const { isPrimary } = operatorOverview(operator)
+  const [clusters, sessions] = yield* Effect.all(
+    [isPrimary ? Effect.result(readClusters(api)) : Effect.succeed(Result.succeed(undefined)), readSessions(api)],
+    { concurrency: "unbounded" }
+  )
+  return {
+    ...details,
+    context: name,
+    operator,
+    clusters: Result.getOrUndefined(clusters),
+    sessions: sessions.rows,
+    notes: [...(Result.isFailure(clusters) ? [clusters.failure.message] : []), ...sessions.notes, ...details.notes]
+  }
+})

@@ -1,0 +1,200 @@
+/**
+ * The server of `braid ui`: the page, its parts, its news, and the stop of a session, on the loopback of this machine
+ * alone.
+ *
+ * Not here: which request is answered (domain/commands/ui/admit-request.ts), and what the page says.
+ */
+
+import { createHash, timingSafeEqual } from "node:crypto"
+import http from "node:http"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { Cause, Effect, Redacted, type Scope, Stream } from "effect"
+import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { admitRequest, authPath } from "../../../domain/commands/ui/admit-request.ts"
+import { listenAtOneOf, portOf } from "../../api/listen.ts"
+import { livePage, pageParts, savedPage } from "./page.ts"
+import type { WatchedFleet } from "./watch-fleet.ts"
+
+/** The answer to a request to stop a session, as a sentence. */
+export interface StopAnswer {
+  readonly stopped: boolean
+  readonly message: string
+}
+
+export interface UiTokens {
+  /** Of the link that is printed. */
+  readonly link: Redacted.Redacted
+  /** Of the link that the program opens a browser with; it counts once, since others see arguments of programs. */
+  readonly once: Redacted.Redacted
+  /** Of the cookie that a link is exchanged for. */
+  readonly cookie: Redacted.Redacted
+}
+
+export interface UiServerOptions {
+  /** Port 0: any free port. */
+  readonly port: number
+  readonly fleet: WatchedFleet
+  readonly stop: (session: string) => Effect.Effect<StopAnswer>
+  readonly tokens: UiTokens
+}
+
+/** Cookies of one host are sent to all of its ports, so that each run has a name of its own. */
+const cookieName = (port: number): string => `braid_ui_${port}`
+
+/** In the same time whatever the text is. */
+const isSecret = (secret: Redacted.Redacted, text: string | undefined): boolean => {
+  const hash = (one: string): Buffer => createHash("sha256").update(one).digest()
+  return timingSafeEqual(hash(Redacted.value(secret)), hash(text ?? ""))
+}
+
+/** No other site may show, read or load anything of the page, and the page loads nothing from elsewhere. */
+const headers = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "x-frame-options": "DENY",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cache-control": "no-store"
+}
+
+const text = (body: string, status: number) => HttpServerResponse.text(`${body}\n`, { status })
+
+/** Sends each page as a message of an event stream. */
+const news = ({ pages }: WatchedFleet) =>
+  HttpServerResponse.stream(
+    pages.pipe(
+      Stream.map((page) => `data: ${JSON.stringify(page)}\n\n`),
+      Stream.changes,
+      Stream.encodeText
+    ),
+    { contentType: "text/event-stream" }
+  )
+
+const html = (body: string, more: Readonly<Record<string, string>> = {}) =>
+  HttpServerResponse.text(body, { contentType: "text/html; charset=utf-8", headers: more })
+
+const fileName = (time: string): string => `braid-${time.replaceAll(/[ :]/gu, "-")}.html`
+
+const routes = ({ fleet, stop }: UiServerOptions) =>
+  HttpRouter.addAll([
+    ...pageParts.map(({ path, text: body, type }) =>
+      HttpRouter.route("GET", path, HttpServerResponse.text(body, { contentType: `${type}; charset=utf-8` }))
+    ),
+    HttpRouter.route(
+      "GET",
+      "/",
+      Effect.map(fleet.page, (page) => html(livePage(page)))
+    ),
+    HttpRouter.route(
+      "GET",
+      "/api/fleet",
+      Effect.map(fleet.page, (page) => HttpServerResponse.jsonUnsafe(page))
+    ),
+    HttpRouter.route(
+      "GET",
+      "/api/fleet/events",
+      Effect.sync(() => news(fleet))
+    ),
+    HttpRouter.route(
+      "GET",
+      "/report.html",
+      Effect.map(fleet.page, (page) =>
+        html(savedPage(page), { "content-disposition": `attachment; filename="${fileName(page.time)}"` })
+      )
+    ),
+    HttpRouter.route(
+      "POST",
+      "/api/sessions/:name/stop",
+      Effect.gen(function* () {
+        const { name = "" } = yield* HttpRouter.params
+        return HttpServerResponse.jsonUnsafe(yield* stop(name))
+      })
+    )
+  ])
+
+/** Exchanges the link for the cookie. */
+const logIn = ({ tokens }: UiServerOptions, port: number) =>
+  HttpServerResponse.setCookieUnsafe(
+    HttpServerResponse.redirect("/", { status: 303 }),
+    cookieName(port),
+    Redacted.value(tokens.cookie),
+    { httpOnly: true, sameSite: "strict", path: "/" }
+  )
+
+/** Tells the token of a link; that of a single use is spent by it. */
+const makeLinks = ({ link, once }: UiTokens) => {
+  let unspent: Redacted.Redacted | undefined = once
+  return (token: string | undefined): boolean => {
+    if (unspent !== undefined && isSecret(unspent, token)) {
+      unspent = undefined
+      return true
+    }
+    return isSecret(link, token)
+  }
+}
+
+/** The answer of the page itself. */
+const answered = <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
+  Effect.catchCause(app, (cause) =>
+    Effect.succeed(
+      HttpServerError.isHttpServerError(Cause.squash(cause))
+        ? text("The page has no such part.", 404)
+        : text("This cannot be answered; the page goes on.", 500)
+    )
+  )
+
+/** Answers only those who have a link or its cookie, and says nothing of what there is to others. */
+const guarded = <E, R>(
+  app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+  options: UiServerOptions,
+  port: () => number
+) => {
+  const isLink = makeLinks(options.tokens)
+  return Effect.gen(function* () {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const { pathname, searchParams } = new URL(request.url, "http://ui")
+    const admission = admitRequest(
+      {
+        method: request.method,
+        path: pathname,
+        host: request.headers["host"],
+        origin: request.headers["origin"],
+        hasToken: pathname === authPath && isLink(searchParams.get("token") ?? undefined),
+        hasCookie: isSecret(options.tokens.cookie, request.cookies[cookieName(port())])
+      },
+      port()
+    )
+    switch (admission._tag) {
+      case "Refused":
+        return text(admission.message, admission.status)
+      case "LogIn":
+        return logIn(options, port())
+      case "Admitted":
+        return yield* answered(app)
+    }
+  }).pipe(Effect.map(HttpServerResponse.setHeaders(headers)))
+}
+
+const close = (server: http.Server): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    server.close(() => resume(Effect.void))
+    server.closeAllConnections()
+  })
+
+/** Serves the page until the scope ends, and gives the link for a token. Fails if the port is taken. */
+export const serveUi = Effect.fnUntraced(function* (
+  options: UiServerOptions
+): Effect.fn.Return<{ readonly link: (token: Redacted.Redacted) => string }, NodeJS.ErrnoException, Scope.Scope> {
+  const scope = yield* Effect.scope
+  const server = http.createServer()
+  const port = (): number => portOf(server, options.port)
+  const app = yield* HttpRouter.toHttpEffect(routes(options))
+  server.on("request", yield* NodeHttpServer.makeHandler(guarded(app, options, port), { scope }))
+  yield* Effect.acquireRelease(listenAtOneOf(server, { host: "127.0.0.1", port: options.port }, undefined), () =>
+    close(server)
+  )
+  return { link: (token) => `http://127.0.0.1:${port()}${authPath}?token=${Redacted.value(token)}` }
+})

@@ -1,0 +1,85 @@
+/**
+ * Looks at a fleet for the page of `braid ui` as long as a page is open, and remembers what has changed. Without an
+ * open page it asks nothing.
+ *
+ * Not here: one look (read-fleet.ts).
+ */
+
+import { Clock, Effect, RcRef, type Scope, Stream, SubscriptionRef } from "effect"
+import { fleetPage, type FleetPage, type PageEvent, staleFleetPage } from "../../../domain/commands/ui/fleet-page.ts"
+import { rememberedChanges, withChanges } from "../../../domain/commands/ui/page-changes.ts"
+import type { Unanswered } from "../overview/ask-cluster.ts"
+import type { ReadableCluster } from "../overview/readable-clusters.ts"
+import type { KubeConfigChoice } from "../user-kube-config.ts"
+import { connectFleet, type FleetDetails, readDetails, readFleet } from "./read-fleet.ts"
+
+/** Pause between two looks, ms: with the time of a look a change is on the page within two seconds. */
+const lookEvery = 1_000
+/** A look of so many reads branches, queues and Events too. */
+const detailsEvery = 5
+
+export interface WatchedFleet {
+  /** The page as of the last look. */
+  readonly page: Effect.Effect<FleetPage>
+  /** The page now and after each look. */
+  readonly pages: Stream.Stream<FleetPage>
+}
+
+/** The outcome of the looks so far. */
+interface Knowledge {
+  readonly page: FleetPage
+  readonly changes: ReadonlyArray<PageEvent>
+}
+
+/** The page of one look. */
+const look = Effect.fnUntraced(function* (cluster: ReadableCluster, details: FleetDetails) {
+  const seen = yield* readFleet(cluster, details)
+  return fleetPage(seen, yield* Clock.currentTimeMillis)
+})
+
+const after = ({ changes, page: before }: Knowledge, page: FleetPage): Knowledge => {
+  const remembered = rememberedChanges(changes, before, page, page.readAt)
+  return { page: withChanges(page, remembered), changes: remembered }
+}
+
+/** Looks until a look fails; the connection is as old as the first of them. */
+const lookOn = (choice: KubeConfigChoice, knowledge: SubscriptionRef.SubscriptionRef<Knowledge>) =>
+  Effect.gen(function* () {
+    const cluster = yield* connectFleet(choice)
+    for (let details = yield* readDetails(cluster), count = 1; ; count++) {
+      const page = yield* look(cluster, details)
+      yield* SubscriptionRef.update(knowledge, (known) => after(known, page))
+      yield* Effect.sleep(lookEvery)
+      if (count % detailsEvery === 0) details = yield* readDetails(cluster)
+    }
+  }).pipe(Effect.scoped)
+
+/** Looks for ever. A cluster may come back, and credentials may be renewed, so it connects again after a failure. */
+const lookForEver = (choice: KubeConfigChoice, knowledge: SubscriptionRef.SubscriptionRef<Knowledge>) =>
+  Effect.gen(function* () {
+    const problem = yield* Effect.flip(lookOn(choice, knowledge))
+    yield* SubscriptionRef.update(knowledge, (known) => ({ ...known, page: staleFleetPage(known.page, problem) }))
+    yield* Effect.sleep(lookEvery)
+  }).pipe(Effect.forever)
+
+/** Watches the chosen fleet; fails if it cannot be read now. */
+export const watchFleet = Effect.fnUntraced(function* (
+  choice: KubeConfigChoice
+): Effect.fn.Return<WatchedFleet, Unanswered, Scope.Scope> {
+  const page = yield* Effect.scoped(
+    Effect.flatMap(connectFleet(choice), (cluster) =>
+      Effect.flatMap(readDetails(cluster), (details) => look(cluster, details))
+    )
+  )
+  const knowledge = yield* SubscriptionRef.make<Knowledge>({ page, changes: [] })
+  const looking = yield* RcRef.make({ acquire: Effect.forkScoped(lookForEver(choice, knowledge)) })
+  return {
+    page: Effect.map(SubscriptionRef.get(knowledge), (known) => known.page),
+    pages: Stream.unwrap(
+      Effect.as(
+        RcRef.get(looking),
+        Stream.map(SubscriptionRef.changes(knowledge), (known) => known.page)
+      )
+    )
+  }
+})

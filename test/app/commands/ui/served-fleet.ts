@@ -1,0 +1,53 @@
+/** A served page of a fleet that a test tells what to be. */
+
+import { Effect, Exit, Redacted, Scope, Stream, SubscriptionRef } from "effect"
+import { serveUi, type UiTokens } from "../../../../src/app/commands/ui/serve-ui.ts"
+import type { FleetPage } from "../../../../src/domain/commands/ui/fleet-page.ts"
+
+export interface ServedFleet {
+  /** `http://127.0.0.1:PORT`. */
+  readonly server: string
+  readonly link: (token: keyof UiTokens) => string
+  /** Names of the sessions that were to be stopped. */
+  readonly stopped: ReadonlyArray<string>
+  /** How many pages follow the fleet now. */
+  readonly followers: () => number
+  readonly show: (page: FleetPage) => Promise<void>
+  /** Ends the server with all its connections. */
+  readonly end: () => Promise<void>
+}
+
+export const serveFleet = async (page: FleetPage): Promise<ServedFleet> => {
+  const scope = await Effect.runPromise(Scope.make())
+  const pages = await Effect.runPromise(SubscriptionRef.make(page))
+  const stopped: Array<string> = []
+  let followers = 0
+  const tokens = { link: Redacted.make("the-link"), once: Redacted.make("once"), cookie: Redacted.make("the-cookie") }
+  const follow = Effect.acquireRelease(
+    Effect.sync(() => void followers++),
+    () => Effect.sync(() => void followers--)
+  )
+  const { link } = await Effect.runPromise(
+    serveUi({
+      port: 0,
+      fleet: {
+        page: SubscriptionRef.get(pages),
+        pages: Stream.unwrap(Effect.as(follow, SubscriptionRef.changes(pages)))
+      },
+      stop: (session) =>
+        Effect.sync(() => {
+          stopped.push(session)
+          return { stopped: true, message: `Session ${session} is being stopped.` }
+        }),
+      tokens
+    }).pipe(Effect.provideService(Scope.Scope, scope))
+  )
+  return {
+    server: new URL(link(tokens.link)).origin,
+    link: (token) => link(tokens[token]),
+    stopped,
+    followers: () => followers,
+    show: (next) => Effect.runPromise(SubscriptionRef.set(pages, next)),
+    end: () => Effect.runPromise(Scope.close(scope, Exit.void))
+  }
+}
