@@ -39,6 +39,7 @@ const networks = {
   "real client, features": [170, 4],
   "real client, certificates": [174, 3],
   "braid doctor": [56, 3],
+  "braid ui": [103, 4],
   branches: [88, 2],
   "branches without end": [62, 2],
   "real client, branches": [66, 3],

@@ -3,6 +3,7 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, FileSystem, Logger } from "effect"
+import { startUi } from "../../src/app/commands/ui/ui-command.ts"
 import type { ImageRegistry } from "../cluster/node/container-program.ts"
 import { loopbackAddresses } from "../cluster/node/pod-addresses.ts"
 import { TellOfWait } from "./awaited.ts"
@@ -72,6 +73,7 @@ const thingsToTry = (
   `  export KUBECONFIG=${kubeconfig}    # a context for each cluster; the primary's is the current one`,
   "  kubectl get mirrordmulticlustersessions -w",
   "  npm run braid -- clusters       # also: status, sessions, logs, doctor",
+  "  npm run braid -- ui             # serves the live page once more",
   "  mirrord operator status",
   `  mirrord exec --target ${workloadTarget} -- env`,
   `  mirrord dump --target ${workloadTarget} -p 80`,
@@ -235,12 +237,19 @@ const storyOf = ({ branches, queues }: PlaygroundCommandOptions) => {
   return branches ? playBranches : playSession
 }
 
+/** The link to a page that follows the playground, if its primary can be reached from here. */
+const pageOf = ({ primary }: AnyPlayground) =>
+  startUi({ kubeconfig: primary.cluster.kubeconfigPath, context: undefined, port: 0, noBrowser: true }).pipe(
+    Effect.map(({ link }) => ["", "The live page of all of it, in a browser of this machine:", `  ${link}`]),
+    Effect.orElseSucceed(() => [])
+  )
+
 const play = (options: PlaygroundCommandOptions, directory: string, reporter: Reporter) =>
   Effect.gen(function* () {
     const { playground, toTry }: Told = yield* storyOf(options)(options, directory, reporter)
     yield* reporter.step("ready", true, readyDetails(playground))
     if (options.once) return
-    for (const line of toTry) yield* reporter.say(line)
+    for (const line of [...(yield* pageOf(playground)), ...toTry]) yield* reporter.say(line)
     return yield* playground.ended ?? Effect.never
   })
 
