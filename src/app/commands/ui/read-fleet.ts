@@ -24,15 +24,12 @@ import type { KubeConfigChoice } from "../user-kube-config.ts"
 /** The part of a fleet that changes seldom, and costs more to read. */
 export type FleetDetails = Pick<SeenFleet, "branches" | "queues" | "events" | "notes">
 
-/** Connects to the cluster that a person has chosen. */
-export const connectFleet = Effect.fnUntraced(function* (
-  choice: KubeConfigChoice
-): Effect.fn.Return<ReadableCluster, Unanswered, Scope.Scope> {
-  const context = (yield* chosenConfig(choice)).getCurrentContext()
-  const { clusters } = yield* readableClusters(choice, context)
-  const [chosen] = clusters
-  return chosen ?? (yield* Effect.die(new Error("the chosen cluster is always among those that can be read")))
-})
+/** A fleet as one connection sees it. */
+export interface FleetConnection {
+  readonly details: Effect.Effect<FleetDetails>
+  /** A look. `details`: those of this look or of an earlier one. */
+  readonly look: (details: FleetDetails) => Effect.Effect<SeenFleet, Unanswered>
+}
 
 /** The rows, or none and the reason as a note. */
 const orNote = <A>(
@@ -55,7 +52,7 @@ const readEvents = (api: KubeApi) =>
   )
 
 /** Branches, queues and Events of the chosen cluster; what cannot be read is a note. */
-export const readDetails = (cluster: ReadableCluster): Effect.Effect<FleetDetails> =>
+const readDetails = (cluster: ReadableCluster): Effect.Effect<FleetDetails> =>
   Effect.map(
     Effect.all(
       [
@@ -73,8 +70,7 @@ export const readDetails = (cluster: ReadableCluster): Effect.Effect<FleetDetail
     })
   )
 
-/** A look at the fleet. `details`: those of this look or of an earlier one. */
-export const readFleet = Effect.fnUntraced(function* (
+const readFleet = Effect.fnUntraced(function* (
   { api, name }: ReadableCluster,
   details: FleetDetails
 ): Effect.fn.Return<SeenFleet, Unanswered> {
@@ -92,4 +88,15 @@ export const readFleet = Effect.fnUntraced(function* (
     sessions: sessions.rows,
     notes: [...(Result.isFailure(clusters) ? [clusters.failure.message] : []), ...sessions.notes, ...details.notes]
   }
+})
+
+/** Connects to the cluster that a person has chosen. */
+export const connectFleet = Effect.fnUntraced(function* (
+  choice: KubeConfigChoice
+): Effect.fn.Return<FleetConnection, Unanswered, Scope.Scope> {
+  const context = (yield* chosenConfig(choice)).getCurrentContext()
+  const { clusters } = yield* readableClusters(choice, context)
+  const [chosen] = clusters
+  if (chosen === undefined) return yield* Effect.die(new Error("the chosen cluster can always be read"))
+  return { details: readDetails(chosen), look: (details) => readFleet(chosen, details) }
 })

@@ -11,6 +11,7 @@ import { stopSession } from "../overview/stop-sessions-command.ts"
 import { tellUnanswered } from "../overview/tell.ts"
 import type { KubeConfigChoice } from "../user-kube-config.ts"
 import { openBrowser } from "./open-browser.ts"
+import { connectFleet } from "./read-fleet.ts"
 import { serveUi, type StopAnswer } from "./serve-ui.ts"
 import { watchFleet } from "./watch-fleet.ts"
 
@@ -47,7 +48,7 @@ export const startUi = Effect.fnUntraced(function* ({
   port,
   ...choice
 }: UiChoice): Effect.fn.Return<{ readonly link: string }, Unanswered, Scope.Scope> {
-  const fleet = yield* watchFleet(choice)
+  const fleet = yield* watchFleet(connectFleet(choice))
   const secretBytes = yield* CurrentSecretBytes
   const token = (): Redacted.Redacted => Redacted.make(Buffer.from(secretBytes(32)).toString("hex"))
   const tokens = { link: token(), once: token(), cookie: token() }

@@ -9,9 +9,7 @@ import { Clock, Effect, RcRef, type Scope, Stream, SubscriptionRef } from "effec
 import { fleetPage, type FleetPage, type PageEvent, staleFleetPage } from "../../../domain/commands/ui/fleet-page.ts"
 import { rememberedChanges, withChanges } from "../../../domain/commands/ui/page-changes.ts"
 import type { Unanswered } from "../overview/ask-cluster.ts"
-import type { ReadableCluster } from "../overview/readable-clusters.ts"
-import type { KubeConfigChoice } from "../user-kube-config.ts"
-import { connectFleet, type FleetDetails, readDetails, readFleet } from "./read-fleet.ts"
+import type { FleetConnection, FleetDetails } from "./read-fleet.ts"
 
 /** Pause between two looks, ms: with the time of a look a change is on the page within two seconds. */
 const lookEvery = 1_000
@@ -31,9 +29,12 @@ interface Knowledge {
   readonly changes: ReadonlyArray<PageEvent>
 }
 
+/** How the fleet is reached. */
+type Connect = Effect.Effect<FleetConnection, Unanswered, Scope.Scope>
+
 /** The page of one look. */
-const look = Effect.fnUntraced(function* (cluster: ReadableCluster, details: FleetDetails) {
-  const seen = yield* readFleet(cluster, details)
+const pageOf = Effect.fnUntraced(function* (connection: FleetConnection, details: FleetDetails) {
+  const seen = yield* connection.look(details)
   return fleetPage(seen, yield* Clock.currentTimeMillis)
 })
 
@@ -43,36 +44,35 @@ const after = ({ changes, page: before }: Knowledge, page: FleetPage): Knowledge
 }
 
 /** Looks until a look fails; the connection is as old as the first of them. */
-const lookOn = (choice: KubeConfigChoice, knowledge: SubscriptionRef.SubscriptionRef<Knowledge>) =>
+const lookOn = (connect: Connect, knowledge: SubscriptionRef.SubscriptionRef<Knowledge>) =>
   Effect.gen(function* () {
-    const cluster = yield* connectFleet(choice)
-    for (let details = yield* readDetails(cluster), count = 1; ; count++) {
-      const page = yield* look(cluster, details)
+    const connection = yield* connect
+    for (let details = yield* connection.details, count = 1; ; count++) {
+      const page = yield* pageOf(connection, details)
       yield* SubscriptionRef.update(knowledge, (known) => after(known, page))
       yield* Effect.sleep(lookEvery)
-      if (count % detailsEvery === 0) details = yield* readDetails(cluster)
+      if (count % detailsEvery === 0) details = yield* connection.details
     }
   }).pipe(Effect.scoped)
 
 /** Looks for ever. A cluster may come back, and credentials may be renewed, so it connects again after a failure. */
-const lookForEver = (choice: KubeConfigChoice, knowledge: SubscriptionRef.SubscriptionRef<Knowledge>) =>
+const lookForEver = (connect: Connect, knowledge: SubscriptionRef.SubscriptionRef<Knowledge>) =>
   Effect.gen(function* () {
-    const problem = yield* Effect.flip(lookOn(choice, knowledge))
+    const problem = yield* Effect.flip(lookOn(connect, knowledge))
     yield* SubscriptionRef.update(knowledge, (known) => ({ ...known, page: staleFleetPage(known.page, problem) }))
     yield* Effect.sleep(lookEvery)
   }).pipe(Effect.forever)
 
-/** Watches the chosen fleet; fails if it cannot be read now. */
+/** Watches a fleet; fails if it cannot be read now. */
 export const watchFleet = Effect.fnUntraced(function* (
-  choice: KubeConfigChoice
+  connect: Connect
 ): Effect.fn.Return<WatchedFleet, Unanswered, Scope.Scope> {
-  const page = yield* Effect.scoped(
-    Effect.flatMap(connectFleet(choice), (cluster) =>
-      Effect.flatMap(readDetails(cluster), (details) => look(cluster, details))
-    )
+  const first = Effect.flatMap(connect, (connection) =>
+    Effect.flatMap(connection.details, (details) => pageOf(connection, details))
   )
+  const page = yield* Effect.scoped(first)
   const knowledge = yield* SubscriptionRef.make<Knowledge>({ page, changes: [] })
-  const looking = yield* RcRef.make({ acquire: Effect.forkScoped(lookForEver(choice, knowledge)) })
+  const looking = yield* RcRef.make({ acquire: Effect.forkScoped(lookForEver(connect, knowledge)) })
   return {
     page: Effect.map(SubscriptionRef.get(knowledge), (known) => known.page),
     pages: Stream.unwrap(

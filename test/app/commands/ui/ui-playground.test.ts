@@ -16,10 +16,12 @@ import { startUi } from "../../../../src/app/commands/ui/ui-command.ts"
 import { sessionIdHex } from "../../../../src/domain/sessions/session-id.ts"
 import { subnetOf } from "../../../address-plan.ts"
 import { startBrowser } from "../../../lab/simulation/report/browser.ts"
+import { runBraid } from "../../../support/run-braid.ts"
 
 let directory: string
 let scope: Scope.Closeable
 let session: StorySession
+let kubeconfig: string
 let link: string
 let playground: Effect.Success<ReturnType<typeof startPlayground>>
 let browser: Awaited<ReturnType<typeof startBrowser>>
@@ -49,7 +51,7 @@ beforeAll(async () => {
   // As a client does, which is asked to try again where a leader could not renew its lease in time.
   const again = Effect.retry(Schedule.spaced("1 second"))
   session = await run(again(openStorySession(playground, { target: "deployment.myapp" })))
-  const kubeconfig = mergedKubeconfig(
+  kubeconfig = mergedKubeconfig(
     join(directory, "kubeconfig"),
     playground.clusters.map(({ cluster: { kubeconfigPath }, description: { name } }) => ({ name, kubeconfigPath }))
   )
@@ -79,6 +81,17 @@ describe("braid ui over three clusters", () => {
       .waitFor()
     await page.locator("#sessions td.lane.ready").nth(2).waitFor()
     expect(await page.locator("button.session").textContent()).toBe(sessionIdHex(session.id))
+  })
+
+  it("is refused a port that is taken, before it prints a link", async () => {
+    const { port } = new URL(link)
+    expect(await runBraid(["ui", "--no-browser", "--kubeconfig", kubeconfig, "--port", port])).toEqual({
+      code: 1,
+      output: "",
+      errors:
+        `braid: Port ${port} of 127.0.0.1 is taken.\n` +
+        "fix: Give another port with --port, or leave it out for any free one.\n"
+    })
   })
 
   it("shows a port from the moment at which the session steals it", async () => {
