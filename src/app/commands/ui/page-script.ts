@@ -303,10 +303,11 @@ export class FleetDrawing {
     </section>`
   }
 
-  #cell({ cluster, fix, look, reason, word }: PageCell): Template {
-    const { html } = this.#lit
+  /** A lane's place in a cluster; the cure stands at the cluster, and in the session's detail. */
+  #cell({ cluster, look, reason, word }: PageCell): Template {
+    const { html, nothing } = this.#lit
     if (look === undefined) return html`<td class="soft" title="${cluster}: no part">–</td>`
-    const why = reason === "" ? "" : html`<div class="long">${reason} <span class="soft">${fix}</span></div>`
+    const why = reason === "" ? nothing : html`<div class="long">${reason}</div>`
     return html`<td class="lane ${look}" title=${cluster}><span class="look ${look}">${word}</span>${why}</td>`
   }
 
@@ -318,13 +319,18 @@ export class FleetDrawing {
       ...branches.map((branch) => `branch ${branch}`),
       ...queues.map((queue) => `queue ${queue}`)
     ]
+    // A session that goes on without a cluster says why in its lane.
+    const isTold = session.reason === "" || session.look === "degraded"
+    const why = isTold ? nothing : html`<div class="long">${session.reason}</div>`
     const key = session.key === "" ? nothing : html`<div class="soft">key ${session.key}</div>`
     return html`<tr>
       <th scope="row">
         <button type="button" class="session" @click=${() => this.#openDetail(name)}>${session.id}</button>
       </th>
-      <td class="nowrap"><span class="look ${session.look}">${session.phase}</span> ${session.age}</td>
-      <td>${session.user}${key}</td>
+      <td>
+        <span class="nowrap"><span class="look ${session.look}">${session.phase}</span> ${session.age}</span>${why}
+      </td>
+      <td class="user">${session.user}${key}</td>
       <td class="long">
         ${session.target}
         <div class="soft">${session.namespace}</div>

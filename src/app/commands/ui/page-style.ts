@@ -15,6 +15,7 @@ a { color: var(--by-client); }
 .scroll .long { min-width: 14rem; overflow-wrap: anywhere; }
 thead th { color: var(--soft); font-weight: 600; white-space: nowrap; }
 tbody th { font-weight: 600; white-space: nowrap; }
+.scroll .user { min-width: 9rem; overflow-wrap: anywhere; }
 .nowrap { white-space: nowrap; }
 .soft { color: var(--soft); }
 .problem, .note { border-left: 4px solid var(--failed); background: var(--panel); padding: .4rem .7rem; }

@@ -112,6 +112,23 @@ describe("the page", () => {
     expect(await page.locator("#detail").isVisible()).toBe(false)
   })
 
+  it("shows why a session failed in its row, and the cure of a cluster that is left out in its detail", async () => {
+    const without = [{ name: "b", ready: false, reason: "b is lost" }]
+    await served.show(
+      aPage({
+        clusters: [aCluster("a"), aCluster("b", "Lost", "It is away.")],
+        sessions: [
+          aSession({ clusters: without }),
+          aSession({ name: "mc-0000000000000001", phase: "Failed", reason: "no web" })
+        ]
+      })
+    )
+    const { page } = await open()
+    expect((await rows(page, "sessions")).map((row) => /no web/u.test(row))).toEqual([false, true])
+    await page.locator("button.session").first().click()
+    expect(await page.locator("#detail").textContent()).toMatch(/b: left out\s+b is lost\s+See whether .*--cluster b/u)
+  })
+
   it("copies what is shown as text", async () => {
     const { context, page } = await open()
     await context.grantPermissions(["clipboard-read", "clipboard-write"])
