@@ -438,7 +438,7 @@ export class FleetDrawing {
       </dl>
       ${this.#list("Clusters", parts)}${this.#list("Steals ports", session.ports)}
       ${this.#list("Branches of databases", session.branches)}${this.#list("Splits queues", session.queues)}
-      ${this.#list("What happened", happened)}
+      ${this.#list("On this machine", session.local)}${this.#list("What happened", happened)}
       <div class="tools">
         <button type="button" @click=${() => this.#copy(session.text)}>Copy as text</button>
         ${

@@ -20,9 +20,10 @@ import { readOperator } from "../overview/read-operator.ts"
 import { type ReadableCluster, readableClusters } from "../overview/readable-clusters.ts"
 import { readSessions } from "../overview/sessions-command.ts"
 import type { KubeConfigChoice } from "../user-kube-config.ts"
+import { readLocalSessions, sessionsFolder } from "./read-local-sessions.ts"
 
 /** The part of a fleet that changes seldom, and costs more to read. */
-export type FleetDetails = Pick<SeenFleet, "branches" | "queues" | "events" | "notes">
+export type FleetDetails = Pick<SeenFleet, "branches" | "queues" | "events" | "local" | "notes">
 
 /** A fleet as one connection sees it. */
 export interface FleetConnection {
@@ -51,18 +52,20 @@ const readEvents = (api: KubeApi) =>
     Effect.mapError((error) => unanswered(error, `Events in namespace ${eventNamespace}`))
   )
 
-/** Branches, queues and Events of the chosen cluster; what cannot be read is a note. */
+/** Branches, queues and Events of the chosen cluster, and this machine's sessions; a note for each unread part. */
 const readDetails = (cluster: ReadableCluster): Effect.Effect<FleetDetails> =>
   Effect.map(
     Effect.all(
       [
         orNote(readBranches({ clusters: [cluster], notes: [] }, { namespace: undefined, allNamespaces: false })),
         orNote(readQueues(cluster.api)),
-        orNote(readEvents(cluster.api))
+        orNote(readEvents(cluster.api)),
+        readLocalSessions(sessionsFolder())
       ],
       { concurrency: "unbounded" }
     ),
-    ([branches, queues, events]) => ({
+    ([branches, queues, events, local]) => ({
+      local,
       branches: branches.rows,
       queues: queues.rows,
       events: events.rows,

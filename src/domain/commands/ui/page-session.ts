@@ -10,6 +10,7 @@ import type { SessionInfo } from "../../resources/session.ts"
 import type { BranchRow } from "../overview/branch-row.ts"
 import type { QueueRow } from "../overview/queue-row.ts"
 import type { SessionCluster, SessionRow } from "../overview/session-row.ts"
+import { localLines } from "./local-session.ts"
 import type { Look } from "./look.ts"
 import type { PageCluster } from "./page-cluster.ts"
 import type { SeenFleet } from "./seen-fleet.ts"
@@ -48,6 +49,8 @@ export interface PageSession {
   readonly ports: ReadonlyArray<string>
   readonly branches: ReadonlyArray<string>
   readonly queues: ReadonlyArray<string>
+  /** Its processes, ports and version of mirrord, where it is a session of this machine; empty otherwise. */
+  readonly local: ReadonlyArray<string>
   /** Whether the operator of this cluster can stop it; a part of a session over many clusters ends with that. */
   readonly canStop: boolean
   /** All of it, as lines to copy. */
@@ -161,7 +164,8 @@ const lines = (session: Omit<PageSession, "text">): ReadonlyArray<string> => [
     .map(({ cluster, reason, word }) => `  ${cluster}: ${word}${reason === "" ? "" : `: ${reason}`}`),
   ...session.ports.map((port) => `  steals port ${port}`),
   ...session.branches.map((branch) => `  branch ${branch}`),
-  ...session.queues.map((queue) => `  splits ${queue}`)
+  ...session.queues.map((queue) => `  splits ${queue}`),
+  ...session.local.map((line) => `  on this machine: ${line}`)
 ]
 
 const cleaned = (texts: ReadonlyArray<string>): ReadonlyArray<string> =>
@@ -169,7 +173,7 @@ const cleaned = (texts: ReadonlyArray<string>): ReadonlyArray<string> =>
 
 /** The sessions, oldest first. `now`: epoch ms. */
 export const pageSessions = (
-  { branches, operator, queues, sessions }: SeenFleet,
+  { branches, local, operator, queues, sessions }: SeenFleet,
   fleet: { readonly clusters: ReadonlyArray<PageCluster>; readonly lanes: ReadonlyArray<string> },
   now: number
 ): ReadonlyArray<PageSession> => {
@@ -195,6 +199,7 @@ export const pageSessions = (
       ports: cleaned(portsOf(id, steals)),
       branches: cleaned(branchesOf(id, branches)),
       queues: cleaned(queuesOf(id, queues)),
+      local: cleaned(local.filter(({ session_id: its }) => idOf(its) === id).flatMap(localLines)),
       canStop: row.parent === undefined
     }
     return { ...session, text: lines(session).join("\n") }

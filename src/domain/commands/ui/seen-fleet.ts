@@ -6,6 +6,7 @@ import type { MirrordOperator } from "../../resources/mirrord-operator.ts"
 import type { BranchRow } from "../overview/branch-row.ts"
 import type { QueueRow } from "../overview/queue-row.ts"
 import type { SessionRow } from "../overview/session-row.ts"
+import type { LocalSession } from "./local-session.ts"
 
 /** The findings of a look. */
 export interface SeenFleet {
@@ -18,6 +19,8 @@ export interface SeenFleet {
   readonly branches: ReadonlyArray<BranchRow>
   readonly queues: ReadonlyArray<QueueRow>
   readonly events: ReadonlyArray<ToldEvent>
+  /** The sessions of this machine, by their own programs. */
+  readonly local: ReadonlyArray<LocalSession>
   /** The parts that could not be read, each as a sentence. */
   readonly notes: ReadonlyArray<string>
 }

@@ -20,7 +20,7 @@ const counted = () => {
       return {
         details: Effect.sync(() => {
           asked.details++
-          return { branches: [], queues: [], events: [], notes: [`details ${asked.details}`] }
+          return { branches: [], queues: [], events: [], local: [], notes: [`details ${asked.details}`] }
         }),
         look: (details: { readonly notes: ReadonlyArray<string> }) =>
           Effect.suspend(() => {

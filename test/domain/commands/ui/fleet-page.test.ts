@@ -1,6 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { fleetPage, staleFleetPage } from "../../../../src/domain/commands/ui/fleet-page.ts"
+import { readLocalSession } from "../../../../src/domain/commands/ui/local-session.ts"
 import { timestamp } from "../../../../src/domain/resources/object-meta.ts"
 import { aCluster, aFleet, aListedSession, aPage, aSession, now } from "./pages.ts"
 
@@ -155,6 +156,24 @@ describe("the lane of a session", () => {
       "  branch shop-1 (PostgreSQL in a): Ready",
       "  splits orders of deployment/web in b: Pending, waits for pods"
     ])
+  })
+
+  it("has the processes of this machine that belong to it, by the same id", () => {
+    const info = {
+      session_id: "FF",
+      mirrord_version: "3.250.0",
+      processes: [{ pid: 4711, process_name: "node", cmdline: ["node", "--token=secret"] }],
+      port_subscriptions: [{ port: 8080, mode: "steal" }],
+      config: { feature: { env: { override: { PASSWORD: "secret" } } } }
+    }
+    const local = [info, { ...info, session_id: "FE" }, { session_id: "FF" }].flatMap(
+      (one) => readLocalSession(one) ?? []
+    )
+    expect(JSON.stringify(local)).not.toContain("secret")
+    const [session] = aPage({ local }).sessions
+    expect(session?.local).toEqual(["process 4711, node", "port 8080 (steal)", "mirrord 3.250.0"])
+    expect(session?.text).toContain("\n  on this machine: process 4711, node\n")
+    expect(aPage().sessions[0]?.local).toEqual([])
   })
 
   it("cannot be stopped where it is a part of a session of another cluster", () => {

@@ -86,6 +86,7 @@ export const aFleet = (more: Partial<SeenFleet> = {}, listed: ReadonlyArray<Sess
     sessions: [aSession()],
     branches: [],
     queues: [],
+    local: [],
     events: [],
     notes: [],
     ...more
