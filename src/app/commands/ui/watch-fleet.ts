@@ -13,8 +13,8 @@ import type { FleetConnection, FleetDetails } from "./read-fleet.ts"
 
 /** Pause between two looks, ms: with the time of a look a change is on the page within two seconds. */
 const lookEvery = 1_000
-/** A look of so many reads branches, queues and Events too. */
-const detailsEvery = 5
+/** Pause between two readings of branches, queues, Events and the sessions of this machine, ms. */
+const detailsEvery = 5_000
 
 export interface WatchedFleet {
   /** The page as of the last look. */
@@ -43,15 +43,17 @@ const after = ({ changes, page: before }: Knowledge, page: FleetPage): Knowledge
   return { page: withChanges(page, remembered), changes: remembered }
 }
 
-/** Looks until a look fails; the connection is as old as the first of them. */
+/** Looks until a look fails; the connection is as old as the first of them. No look waits for the details. */
 const lookOn = (connect: Connect, knowledge: SubscriptionRef.SubscriptionRef<Knowledge>) =>
   Effect.gen(function* () {
     const connection = yield* connect
-    for (let details = yield* connection.details, count = 1; ; count++) {
+    let details = yield* connection.details
+    const readDetails = Effect.andThen(Effect.sleep(detailsEvery), connection.details)
+    yield* Effect.forkScoped(Effect.forever(Effect.map(readDetails, (read) => (details = read))))
+    for (;;) {
       const page = yield* pageOf(connection, details)
       yield* SubscriptionRef.update(knowledge, (known) => after(known, page))
       yield* Effect.sleep(lookEvery)
-      if (count % detailsEvery === 0) details = yield* connection.details
     }
   }).pipe(Effect.scoped)
 
