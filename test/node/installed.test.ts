@@ -1,6 +1,10 @@
 import { execFile } from "node:child_process"
+import { once } from "node:events"
 import { mkdirSync, readFileSync } from "node:fs"
+import type { IncomingMessage } from "node:http"
+import * as https from "node:https"
 import { join } from "node:path"
+import { text } from "node:stream/consumers"
 import { promisify } from "node:util"
 import { Effect } from "effect"
 import { expect, it } from "vitest"
@@ -9,11 +13,20 @@ import { processesWith } from "../../lab/playground/branches/home-processes.ts"
 import { chartFolder } from "../../lab/playground/kubernetes/programs.ts"
 import { operatorNamespace } from "../../lab/playground/manifests.ts"
 import { startNodeCluster } from "../../lab/playground/node/node-cluster.ts"
-import { at } from "../../src/domain/json.ts"
+import { asObjects, asString, at } from "../../src/domain/json.ts"
 import { describeWith } from "../support/describe-with.ts"
 import { eventually } from "../support/eventually.ts"
+import { runBraid } from "../support/run-braid.ts"
 import { until } from "../support/until.ts"
+import { exceedMemory } from "./exceed-memory.ts"
 import { kubectl, useNodes } from "./nodes.ts"
+
+/** A connection of its own with TLS, to a path that wants no certificate. */
+const readyOver = async (port: number): Promise<void> => {
+  const asked = https.get({ host: "127.0.0.1", port, path: "/livez", agent: false, rejectUnauthorized: false })
+  const [answer] = (await once(asked, "response")) as [IncomingMessage]
+  await text(answer)
+}
 
 /** The namespace of the release is the operator's, as helm wants it for the logs of tests. */
 const intoOperatorNamespace = ["--namespace", operatorNamespace]
@@ -81,6 +94,29 @@ describeWith(["node", "control plane"], "the chart and the image of a release on
       "--output=jsonpath={.spec.template.spec.containers[0].resources.limits.memory}"
     )
     expect(`${limit / 1_048_576}Mi`).toBe(asked)
+  })
+
+  it("are started again in their pod when they outgrow their memory, which kubectl and braid say", async () => {
+    const before = operator()
+    const uid = before?.metadata.uid
+    const [pid, host] = [processOf(uid), asString(at(before, "status", "podIP")) ?? ""]
+    const port = await cluster().world.forward({ host, port: 443 })
+    await exceedMemory(pid, () => readyOver(port))
+    const status = await until("the next run of the container", () => {
+      const [found] = asObjects(at(operator(), "status", "containerStatuses"))
+      return found?.["restartCount"] === 1 && found["ready"] === true ? found : undefined
+    })
+    // `Error` where containerd has seen the end before it saw the reason.
+    const reason: unknown = expect.stringMatching(/^(OOMKilled|Error)$/u)
+    expect(at(status, "lastState", "terminated")).toMatchObject({ reason, exitCode: 137 })
+    expect(operator()?.metadata.uid).toBe(uid)
+    await eventually("the API of the operator", () =>
+      kubectl(cluster(), "get", "--raw", "/apis/operator.metalbear.co/v1")
+    )
+    const kubeconfig = ["--kubeconfig", cluster().kubeconfigPath]
+    const last = await runBraid(["logs", "--previous", ...kubeconfig])
+    expect(last).toMatchObject({ code: 0, output: expect.stringContaining(operator()?.metadata.name ?? "") })
+    expect(await runBraid(["status", ...kubeconfig])).toMatchObject({ code: 0 })
   })
 
   it("are upgraded to replicas with agents' TLS, rolled back, and removed with all that they made", async () => {

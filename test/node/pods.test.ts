@@ -13,6 +13,7 @@ import { describeReal, request, type RunningCommand } from "../real/harness.ts"
 import { attempts } from "../support/attempts.ts"
 import { eventually } from "../support/eventually.ts"
 import { until } from "../support/until.ts"
+import { exceedMemory } from "./exceed-memory.ts"
 import { answersAt, useNodeSessions } from "./node-sessions.ts"
 import { kubectl } from "./nodes.ts"
 
@@ -203,22 +204,7 @@ describeReal(
       for (const { entry: url = "" } of fleet.clusters()) await answersAt(url, "/killed", "layer-app /killed")
       for (const node of fleet.clusters()) {
         const [pid = 0] = agentProcesses(node)
-        const group = /:memory:(.*)$/mu.exec(readFileSync(`/proc/${pid}/cgroup`, "utf8"))?.[1] ?? ""
-        const file = (name: string): string => join("/sys/fs/cgroup/memory", group, name)
-        // The kernel gives back what can be read again, and refuses to go below the rest, or ends the agent already.
-        const lower = (bytes: number): void => {
-          writeFileSync(file("memory.limit_in_bytes"), String(bytes))
-          lower(bytes - 65_536)
-        }
-        const ask = () => request(node.entry ?? "", `/${"long".repeat(2_000)}`, {}, attempts()()).catch(() => undefined)
-        await until("the end of the agent", async () => {
-          if (!existsSync(`/proc/${pid}`)) return true
-          expect(() => lower(Number(readFileSync(file("memory.usage_in_bytes"), "utf8")))).toThrow(
-            /EBUSY|ENOENT|ENODEV/u
-          )
-          await Promise.all(Array.from({ length: 64 }, ask))
-          return undefined
-        })
+        await exceedMemory(pid, () => request(node.entry ?? "", `/${"long".repeat(2_000)}`, {}, attempts()()))
       }
       await stealsAgain(session)
     })
