@@ -43,13 +43,14 @@ describeWith(["node", "control plane"], "the chart and the image of a release on
     const env = { HOME: home, KUBECONFIG: cluster().kubeconfigPath }
     return (await promisify(execFile)(programs.helm, [...args, ...intoOperatorNamespace], { env })).stdout
   }
-  const operator = () =>
+  const operators = () =>
     cluster()
       .store.list(pods, { namespace: operatorNamespace })
-      .items.find(
+      .items.filter(
         ({ metadata: { deletionTimestamp, name } }) =>
           deletionTimestamp === undefined && name?.startsWith("mirrord-operator-")
       )
+  const operator = () => operators()[0]
   const processOf = (uid = ""): number => processesWith("OPERATOR_POD_UID", uid)[0] ?? 0
   const status = (pid: number): Readonly<Record<string, string>> =>
     Object.fromEntries(
@@ -117,6 +118,23 @@ describeWith(["node", "control plane"], "the chart and the image of a release on
     const last = await runBraid(["logs", "--previous", ...kubeconfig])
     expect(last).toMatchObject({ code: 0, output: expect.stringContaining(operator()?.metadata.name ?? "") })
     expect(await runBraid(["status", ...kubeconfig])).toMatchObject({ code: 0 })
+  })
+
+  it("stay as they are when an upgrade gives too little memory, which the next pod's log says", async () => {
+    const uid = operator()?.metadata.uid
+    const flags = install.filter((flag) => flag !== "--wait")
+    await helm("upgrade", ...flags, "--set", "operator.limits.memory=64Mi,operator.requests.memory=64Mi")
+    const next = await until("the end of the next pod's first run", () =>
+      operators().find(
+        (pod) =>
+          pod.metadata.uid !== uid &&
+          asObjects(at(pod, "status", "containerStatuses")).some(({ restartCount }) => Number(restartCount) > 0)
+      )
+    )
+    const log = ["logs", next.metadata.name ?? "", ...intoOperatorNamespace, "--previous"]
+    expect(await kubectl(cluster(), ...log)).toContain("the memory limit of this container is 64 MiB")
+    expect(operators().map(({ metadata }) => metadata.uid)).toContain(uid)
+    await kubectl(cluster(), "get", "--raw", "/apis/operator.metalbear.co/v1")
   })
 
   it("are upgraded to replicas with agents' TLS, rolled back, and removed with all that they made", async () => {

@@ -16,6 +16,7 @@ import { MessageRoom } from "../../adapters/stream/message-room.ts"
 import { openLaneLink, openMemberLink } from "../../adapters/websocket/member-link.ts"
 import { roomWithin } from "../../domain/protocol/message-room.ts"
 import { leases } from "../../domain/resources/core-kinds.ts"
+import { memoryProblem } from "../../domain/server/memory-limit.ts"
 import { primaryLeaseName } from "../../domain/sessions/primary-claim.ts"
 import type { Agents } from "../../ports/agents.ts"
 import { CredentialMaker } from "../../ports/credential-maker.ts"
@@ -185,8 +186,14 @@ const clusterHere = Effect.try({
   }
 })
 
+/** Too little memory is refused before the port is open: a pod that is ready takes the place of one that works. */
+const enoughMemory = Effect.suspend(() => {
+  const message = memoryProblem(memoryLimit())
+  return message === undefined ? Effect.void : Effect.fail({ message })
+})
+
 /** Runs the operator. Exit code 2: the configuration is refused; 1: the operator cannot go on. */
-export const runOperator: Effect.Effect<number> = Effect.all([readSettings(sha256Hex), clusterHere]).pipe(
+export const runOperator: Effect.Effect<number> = Effect.all([readSettings(sha256Hex), clusterHere, enoughMemory]).pipe(
   Effect.flatMap(([settings, config]) =>
     Effect.scoped(serve(settings, config)).pipe(
       Effect.provideService(CurrentSettings, settings.values),
