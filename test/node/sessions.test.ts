@@ -3,16 +3,24 @@ import { writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { expect, it } from "vitest"
+import type { KubeObject } from "../../lab/cluster/schema/kube-object.ts"
 import { pods } from "../../lab/cluster/store/resource-refs.ts"
 import { processesWith } from "../../lab/playground/branches/home-processes.ts"
 import { postgresqlFolder } from "../../lab/playground/branches/postgresql.ts"
 import { operatorNamespace, workloadNamespace, workloadTarget } from "../../lab/playground/manifests.ts"
-import { asObjects, at } from "../../src/domain/json.ts"
+import { nodeImages } from "../../lab/playground/node/node-files.ts"
+import type { RunningNode } from "../../lab/playground/node/node-playground.ts"
+import { copyLabel } from "../../src/domain/copies/copy-record.ts"
+import { asObjects, asString, at } from "../../src/domain/json.ts"
 import { describeReal, request, runClient, type RunningCommand } from "../real/harness.ts"
+import { parents } from "../real/sessions.ts"
+import { attempts } from "../support/attempts.ts"
 import { eventually } from "../support/eventually.ts"
 import { until } from "../support/until.ts"
+import { exceedMemory } from "./exceed-memory.ts"
 import { answersAt, useNodeSessions } from "./node-sessions.ts"
 import { kubectl } from "./nodes.ts"
+import { variablesObjects, variablesSeen, variablesTarget } from "./variables-workload.ts"
 
 /** The major version of this machine's PostgreSQL, of which the image is. */
 const serverVersion = (): string => basename(dirname(postgresqlFolder ?? ""))
@@ -56,6 +64,40 @@ const sourceObjects = (version: string): string => {
     .join("\n---\n")
 }
 
+const copied = ["job/report", "cronjob/nightly"] as const
+
+/** A Job that runs, and a CronJob whose time never comes. */
+const batchObjects = (cluster: string): string => {
+  const spec = (target: (typeof copied)[number]): object => ({
+    template: {
+      spec: {
+        restartPolicy: "Never",
+        containers: [
+          {
+            name: "report",
+            image: nodeImages.demo,
+            env: [{ name: "CLUSTER", value: `${target} of ${cluster}` }],
+            volumeMounts: [{ name: "files", mountPath: "/etc/report", subPath: "report" }]
+          }
+        ],
+        volumes: [{ name: "files", configMap: { name: "report" } }]
+      }
+    }
+  })
+  return [
+    { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "report" }, data: { report: cluster } },
+    { apiVersion: "batch/v1", kind: "Job", metadata: { name: "report" }, spec: spec("job/report") },
+    {
+      apiVersion: "batch/v1",
+      kind: "CronJob",
+      metadata: { name: "nightly" },
+      spec: { schedule: "0 3 * * *", suspend: true, jobTemplate: { spec: spec("cronjob/nightly") } }
+    }
+  ]
+    .map((object) => JSON.stringify(object))
+    .join("\n---\n")
+}
+
 /** The patch that gives the demo workload the database's URL. */
 const withDatabase = {
   spec: {
@@ -91,6 +133,13 @@ describeReal(
       await nodes.end(session)
       await answerEverywhere("/after", own("/after"))
     }
+
+    const operatorPod = (): KubeObject | undefined =>
+      primary()
+        .cluster.store.list(pods, { namespace: operatorNamespace })
+        .items.find(({ metadata: { name } }) => name?.startsWith("mirrord-operator-"))
+    const podsOf = ({ cluster: { store } }: RunningNode, labelSelector: string): ReadonlyArray<KubeObject> =>
+      store.list(pods, { namespace: workloadNamespace, labelSelector }).items
 
     it("steals a port in every pod; environment, files, names and connections are the default cluster's", async () => {
       await kubectl(named("cluster-b").cluster, "scale", workloadTarget, "--replicas=2")
@@ -133,20 +182,19 @@ describeReal(
       await end(session)
     })
 
-    it("goes on when the operator's process is killed, and when a node's kubelet is away", async () => {
+    it("goes on when the operator outgrows its memory, and when a node's kubelet is away", async () => {
       const session = exec(["--steal", "80"])
       expect(await session.waitForEvent("subscribed")).toMatchObject({ ok: true })
       await answerEverywhere("/before", local("/before"))
-      const operator = await until("the operator's process", () =>
-        primary()
-          .cluster.store.list(pods, { namespace: operatorNamespace })
-          .items.filter(({ metadata: { name } }) => name?.startsWith("mirrord-operator-"))
-          .flatMap(({ metadata: { uid = "" } }) => processesWith("OPERATOR_POD_UID", uid))
-          .at(0)
-      )
-      process.kill(operator, "SIGKILL")
+      const [parent] = parents(nodes.playground())
+      const pod = operatorPod()
+      const [pid = 0] = processesWith("OPERATOR_POD_UID", pod?.metadata.uid ?? "")
+      // All stolen requests go through it.
+      await exceedMemory(pid, () => request(primary().entry ?? "", `/${"long".repeat(2_000)}`, {}, attempts()()))
       await session.waitForEvent("resubscribed")
       await answerEverywhere("/again", local("/again"))
+      expect(operatorPod()?.metadata.uid).toBe(pod?.metadata.uid)
+      expect(parents(nodes.playground()).map(({ metadata }) => metadata.uid)).toEqual([parent?.metadata.uid])
       const { cluster } = named("cluster-b")
       await cluster.stopKubelet()
       await kubectl(cluster, "wait", "--for=condition=Ready=Unknown", "node/cluster-b", "--timeout=300s")
@@ -177,6 +225,71 @@ describeReal(
       await session.ended()
       await until("the workload's return", () => (at(scaled(), "replicas") === 1 ? true : undefined))
       await answerEverywhere("/after", own("/after"))
+    })
+
+    it("gives the default cluster's variables of every source, as they were when the container started", async () => {
+      const ranImage = asString(at(asObjects(at(operatorPod(), "spec", "containers"))[0], "image")) ?? ""
+      for (const { cluster, description } of clusters()) {
+        await cluster.plane.apply(variablesObjects(description.name, ranImage))
+        await kubectl(cluster, "rollout", "status", variablesTarget, "--timeout=300s")
+      }
+      const session = runClient({
+        file: mirrord,
+        args: ["exec", "--target", variablesTarget, "--", "env"],
+        home: newHome("variables"),
+        kubeconfig: nodes.kubeconfig()
+      })
+      expect(await session.ended(), session.stderr()).toBe(0)
+      // The internal proxy waits for ever for a program with the layer, and the session lives as long.
+      session.stop()
+      const seen = Object.fromEntries(
+        session
+          .stdout()
+          .split("\n")
+          .map((line) => line.split(/=(.*)/u))
+      )
+      const [pod] = podsOf(primary(), "app=variables")
+      const [name, address] = [pod?.metadata.name ?? "", asString(at(pod, "status", "podIP")) ?? ""]
+      expect(seen).toMatchObject(variablesSeen("cluster-a", { name, address }))
+      expect(Object.keys(seen)).not.toContain("NOT_THERE")
+      expect(session.stdout()).not.toMatch(/of cluster-b|ONLY_cluster_b/u)
+    })
+
+    it("copies a Job that runs and a CronJob that does not in each cluster, and leaves both as they were", async () => {
+      for (const { cluster, description } of clusters()) {
+        await cluster.plane.apply(batchObjects(description.name))
+        await kubectl(cluster, "wait", "--for=condition=Ready", "pod", "-l", "job-name=report", "--timeout=300s")
+      }
+      const own = () => clusters().flatMap((node) => podsOf(node, "job-name").map(({ metadata: { uid } }) => uid))
+      const before = own()
+      expect(before).toHaveLength(2)
+      const sessions = copied.map((target) => {
+        const actions = ["--env", "CLUSTER", "--read", "/etc/report", "--steal", "80", "--respond", target]
+        return exec(actions, { target, settings: { feature: { copy_target: { enabled: true } } } })
+      })
+      for (const [index, session] of sessions.entries()) {
+        expect(await session.waitForEvent("env")).toMatchObject({ value: `${copied[index]} of cluster-a` })
+        expect(await session.waitForEvent("file")).toMatchObject({ text: "cluster-a" })
+        expect(await session.waitForEvent("subscribed")).toMatchObject({ ok: true })
+      }
+      for (const node of clusters()) {
+        const entries = podsOf(node, copyLabel).map(async (copy) => {
+          const host = asString(at(copy, "status", "podIP")) ?? ""
+          return `http://127.0.0.1:${await node.cluster.world.forward({ host, port: 80 })}`
+        })
+        const ask = async (entry: Promise<string>) => request(await entry, "/copied", {}, attempts()())
+        await eventually(`the answers of copies in ${node.description.name}`, async () =>
+          expect((await Promise.all(entries.map(ask))).toSorted()).toEqual(
+            copied.map((target) => `${target} /copied\n`).toSorted()
+          )
+        )
+      }
+      for (const session of sessions) session.stop("SIGTERM")
+      await until("the end of the copies", () =>
+        clusters().flatMap((node) => podsOf(node, copyLabel)).length === 0 ? true : undefined
+      )
+      expect(own()).toEqual(before)
+      for (const session of sessions) await nodes.end(session)
     })
 
     it("makes a branch of a PostgreSQL in the default cluster, and the source stays as it is", async () => {
