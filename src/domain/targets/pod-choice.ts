@@ -7,6 +7,7 @@
  */
 
 import * as Result from "effect/Result"
+import { podProblems, whyNoNode } from "../pod-problem.ts"
 import { parseIp } from "../protocol/ip-address.ts"
 import type { ContainerStatus, Pod } from "../resources/core-kinds.ts"
 import { isBeingDeleted, type OwnerReference } from "../resources/object-meta.ts"
@@ -52,13 +53,19 @@ const parseContainerId = (
 
 const missing = (field: string): Result.Result<never, PodProblem> => Result.fail({ _tag: "MissingField", field })
 
+const notRunning = (pod: Pod, phase: string): PodProblem => {
+  const why = podProblems(pod, [])[0]?.reason ?? whyNoNode(pod)
+  return { _tag: "NotRunning", phase, ...(why !== undefined && { why }) }
+}
+
 /** The namespace of a pod that runs and is not being deleted. */
-const runningPodNamespace = ({ metadata, status }: Pod): Result.Result<string, PodProblem> => {
+const runningPodNamespace = (pod: Pod): Result.Result<string, PodProblem> => {
+  const { metadata, status } = pod
   if (metadata.name === "") return missing("metadata.name")
   if (metadata.namespace === undefined || metadata.namespace === "") return missing("metadata.namespace")
   const phase = status?.phase ?? undefined
   if (phase === undefined) return missing("status.phase")
-  if (phase !== "Running") return Result.fail({ _tag: "NotRunning", phase })
+  if (phase !== "Running") return Result.fail(notRunning(pod, phase))
   return isBeingDeleted(metadata) ? Result.fail({ _tag: "InDeletion" }) : Result.succeed(metadata.namespace)
 }
 

@@ -9,7 +9,8 @@ import type { FailureReason, SessionFailure } from "../resources/session-failure
 /** Why a pod cannot be the target of an agent, in words of agent.md §1.4 and §1.8. */
 export type PodProblem =
   | { readonly _tag: "MissingField"; readonly field: string }
-  | { readonly _tag: "NotRunning"; readonly phase: string }
+  /** `why`: a clause in the words of its kubelet or scheduler, if they say one. */
+  | { readonly _tag: "NotRunning"; readonly phase: string; readonly why?: string }
   | { readonly _tag: "InDeletion" }
   | { readonly _tag: "ContainerNotFound"; readonly container: string }
   | { readonly _tag: "NoViableContainer" }
@@ -21,7 +22,7 @@ const describePodProblem = (problem: PodProblem): string => {
     case "MissingField":
       return `${problem.field} is missing`
     case "NotRunning":
-      return `it is not running but ${problem.phase}`
+      return `it is not running but ${[problem.phase, problem.why].filter((part) => part !== undefined).join(": ")}`
     case "InDeletion":
       return "it is in deletion"
     case "ContainerNotFound":

@@ -91,7 +91,25 @@ describe("podPlacement", () => {
   it.each([
     [{ metadata: { namespace: "" } }, { _tag: "MissingField", field: "metadata.namespace" }],
     [{ status: { phase: null } }, { _tag: "MissingField", field: "status.phase" }],
-    [{ status: { phase: "Pending" } }, { _tag: "NotRunning", phase: "Pending" }],
+    [{ status: { phase: "Pending", containerStatuses: [] } }, { _tag: "NotRunning", phase: "Pending" }],
+    [
+      {
+        status: {
+          phase: "Failed",
+          containerStatuses: [{ name: "app", state: { terminated: { reason: "OOMKilled", exitCode: 137 } } }]
+        }
+      },
+      { _tag: "NotRunning", phase: "Failed", why: 'container "app" ended (OOMKilled, exit code 137)' }
+    ],
+    [
+      {
+        status: {
+          phase: "Pending",
+          conditions: [{ type: "PodScheduled", status: "False", message: "0/3 nodes are available" }]
+        }
+      },
+      { _tag: "NotRunning", phase: "Pending", why: "0/3 nodes are available" }
+    ],
     [{ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }, { _tag: "InDeletion" }],
     [{ spec: { nodeName: null } }, { _tag: "MissingField", field: "spec.nodeName" }],
     [{ status: { podIPs: null } }, { _tag: "MissingField", field: "status.podIPs" }],
