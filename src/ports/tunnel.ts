@@ -83,7 +83,11 @@ export interface Redeemed {
 }
 
 /** A redemption is refused; `message` is sent to the member. */
-export class RedemptionRefused extends Data.TaggedError("RedemptionRefused")<{ readonly message: string }> {}
+export class RedemptionRefused extends Data.TaggedError("RedemptionRefused")<{
+  readonly message: string
+  /** Whether the member is to try the same token again, as where the primary cannot be reached; not unless given. */
+  readonly mayPass?: boolean
+}> {}
 
 /** The cell cannot listen; `message` says why. */
 export class CellNotServed extends Data.TaggedError("CellNotServed")<{ readonly message: string }> {}

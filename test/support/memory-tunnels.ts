@@ -180,9 +180,9 @@ export class MemoryTunnels {
           )
             ? Effect.mapError(
                 cell.redeem({ from, requestPem, token: Redacted.make(Redacted.value(token)) }),
-                ({ message }) => {
+                ({ mayPass = false, message }) => {
                   this.refused++
-                  return new DialFailed({ reason: "Refused", message })
+                  return new DialFailed({ reason: mayPass ? "Unreachable" : "Refused", message })
                 }
               )
             : Effect.fail(new DialFailed({ reason: "Untrusted", message: "another authority" }))

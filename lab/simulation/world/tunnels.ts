@@ -346,7 +346,8 @@ export class SimTunnels {
               return back(Effect.succeed(exit.value))
             }
             const [reason] = exit.cause.reasons
-            if (reason?._tag === "Fail") return fail("Refused", reason.error.message)
+            if (reason?._tag === "Fail")
+              return fail(reason.error.mayPass === true ? "Unreachable" : "Refused", reason.error.message)
             return fail("Unreachable", String(exit.cause))
           })
         })

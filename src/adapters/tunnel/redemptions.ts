@@ -72,7 +72,9 @@ export const redemptionServer = (
           status: 200,
           body: { certificate, authorities, ...sequence }
         })),
-        Effect.catch(({ message }) => Effect.succeed({ status: 401, body: { message } }))
+        Effect.catch(({ mayPass = false, message }) =>
+          Effect.succeed({ status: mayPass ? 503 : 401, body: { message } })
+        )
       )
     const timers = new WeakMap<Socket, NodeJS.Timeout>()
     const server = createServer({ handshakeTimeout: handshake }, (request, response) => {

@@ -136,7 +136,7 @@ export const redeemToken = (
     Effect.tap(({ name }) => logInfo("cluster has joined by its token", { cluster: name, from: redemption.from })),
     Effect.map(({ redeemed }) => redeemed),
     Effect.tapError(({ reason }) => logWarning("token is refused", { from: redemption.from, problem: reason })),
-    Effect.mapError(({ answer }) => new RedemptionRefused({ message: answer }))
+    Effect.mapError(({ answer, mayPass }) => new RedemptionRefused({ message: answer, mayPass }))
   )
 
 /** The keys of a member after a change; the same ones if there is nothing to change, or a clause why there is none. */

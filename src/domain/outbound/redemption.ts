@@ -14,10 +14,12 @@ import { renewCommand } from "./renew-command.ts"
 
 /** Why no certificate is given. */
 export interface RefusedRedemption {
-  /** Sent to the member with 401: the same text for every reason, since the sender is not known. */
+  /** Sent to the member: the same text for every reason, since the sender is not known, unless the token is good. */
   readonly answer: string
   /** The precise reason, a clause for the primary's log and Event. It holds no secret. */
   readonly reason: string
+  /** Whether the same token may be good in a while, so that the member is to try it again. */
+  readonly mayPass: boolean
 }
 
 const answer =
@@ -25,8 +27,13 @@ const answer =
   `--apply\` for another one, or ${renewCommand("NAME")} for a cluster that has joined before, and look at the ` +
   "primary's log"
 
+/** A command writes configuration and token together, and a kubelet takes a minute to bring the first to a pod. */
+const answerForNow =
+  "the primary's operator does not know yet that this cluster dials out; a change of its configuration takes up to " +
+  "two minutes to reach it, and the token is tried again by itself"
+
 /** A refusal for a reason that is found outside of {@link judgeRedemption}, such as a token that cannot be read. */
-export const refusedRedemption = (reason: string): RefusedRedemption => ({ answer, reason })
+export const refusedRedemption = (reason: string): RefusedRedemption => ({ answer, reason, mayPass: false })
 
 /** A token that was shown, with all that is known of it. */
 export interface ShownToken {
@@ -41,20 +48,26 @@ export interface ShownToken {
   readonly now: number
 }
 
-const reasonOf = ({ isSame, joined, now, stored, token }: ShownToken): string | undefined => {
-  const title = `the token ${token.id} for cluster ${quoted(token.name)}`
+const titleOf = ({ id, name }: ShownToken["token"]): string => `the token ${id} for cluster ${quoted(name)}`
+
+const reasonOf = ({ isSame, now, stored, token }: ShownToken): string | undefined => {
+  const title = titleOf(token)
   if (stored === undefined) return `${title} is not stored: it was used, has ended, or was never made here`
   if (!isSame) return `${title} came with a wrong secret`
   // An exact comparison: a name that only looks like another one is another cluster's.
   if (stored.name !== token.name) return `${title} was made for cluster ${quoted(stored.name)}`
-  if (now >= stored.until) return `${title} ended at ${momentText(stored.until)}`
-  return joined ? undefined : `${title} is for a cluster that the configuration does not name as one that dials out`
+  return now >= stored.until ? `${title} ended at ${momentText(stored.until)}` : undefined
 }
 
 /** The name for the certificate, or why there is none. */
 export const judgeRedemption = (
   shown: ShownToken
 ): Result.Result<{ readonly name: ClusterName }, RefusedRedemption> => {
+  const { joined, token } = shown
   const reason = reasonOf(shown)
-  return reason === undefined ? Result.succeed({ name: shown.token.name }) : Result.fail(refusedRedemption(reason))
+  if (reason !== undefined) return Result.fail(refusedRedemption(reason))
+  const lacking = `${titleOf(token)} is for a cluster that the configuration does not name as one that dials out`
+  return joined
+    ? Result.succeed({ name: token.name })
+    : Result.fail({ answer: answerForNow, reason: lacking, mayPass: true })
 }

@@ -138,6 +138,12 @@ describe("redemptions of tokens", () => {
     expect(await send("POST", "/redeem", '{"token":"x","request":"y"}')).toMatchObject({ status: 401 })
   })
 
+  it("are asked for again where the cell says that its refusal may pass", async () => {
+    cell.redeem = () => new RedemptionRefused({ message: "not yet", mayPass: true })
+    expect(await failure()).toMatchObject({ reason: "Unreachable", message: expect.stringContaining("not yet") })
+    expect(await send("POST", "/redeem", '{"token":"x","request":"y"}')).toMatchObject({ status: 503 })
+  })
+
   it("may be asked for again when the cell's operator failed, of which nothing is told", async () => {
     cell.redeem = () => Effect.die(new Error(`a defect with ${secret}`))
     expect(await failure()).toMatchObject({ reason: "Unreachable", message: expect.stringMatching(/see its log$/) })

@@ -423,6 +423,20 @@ describe("a member that dials out", () => {
     expect(Object.keys(pair.data(pair.primary, secretName))).toEqual(["keys"])
   })
 
+  it.effect("joins again by a token that comes before the primary's configuration", function* () {
+    const pair = yield* start
+    yield* pair.startOutpost(pair.token(), pair.member)
+    yield* live(pair)
+    yield* pair.endOutpost
+    pair.configure(false)
+    // The Secret of a cluster that has left is deleted.
+    pair.primary.erase(secrets, secretName, namespace)
+    yield* pair.startOutpost(pair.token("c"), pair.member)
+    yield* pass(10)
+    pair.configure(true)
+    yield* within(120, () => pair.ask() === served)
+  })
+
   it.effect("has another tunnel within 20 s when the path swallows everything", function* () {
     const pair = yield* start
     yield* pair.startOutpost(pair.token(), pair.member)
