@@ -120,10 +120,10 @@ export class FleetDrawing {
     return this.#shown.sessions.filter(({ text }) => this.#matches(text))
   }
 
+  /** The fleet's own events, unless a kind is chosen: local processes do much, and stand in the session's detail. */
   #happened(): ReadonlyArray<PageEvent> {
-    return this.#shown.events.filter(
-      ({ about, kind, text }) => (this.#kind === "" || kind === this.#kind) && this.#matches(about, text)
-    )
+    const isChosen = (kind: PageEvent["kind"]): boolean => (this.#kind === "" ? kind !== "local" : kind === this.#kind)
+    return this.#shown.events.filter(({ about, kind, text }) => isChosen(kind) && this.#matches(about, text))
   }
 
   #asText(): string {
@@ -379,9 +379,10 @@ export class FleetDrawing {
         <label
           >Kind
           <select id="kind" @change=${choose}>
-            <option value="">all</option>
+            <option value="">of the fleet</option>
             <option value="event">Events of operators</option>
             <option value="change">changes that this page saw</option>
+            <option value="local">local processes</option>
           </select></label
         >
       </div>

@@ -76,7 +76,7 @@ const readDetails = (cluster: ReadableCluster): Effect.Effect<FleetDetails> =>
 const readFleet = Effect.fnUntraced(function* (
   { api, name }: ReadableCluster,
   details: FleetDetails
-): Effect.fn.Return<SeenFleet, Unanswered> {
+): Effect.fn.Return<Omit<SeenFleet, "localEvents">, Unanswered> {
   const operator = yield* readOperator(api)
   const { isPrimary } = operatorOverview(operator)
   const [clusters, sessions] = yield* Effect.all(
@@ -93,13 +93,17 @@ const readFleet = Effect.fnUntraced(function* (
   }
 })
 
-/** Connects to the cluster that a person has chosen. */
+/** Connects to the cluster that a person has chosen. `local`: the deeds of this machine's processes so far. */
 export const connectFleet = Effect.fnUntraced(function* (
-  choice: KubeConfigChoice
+  choice: KubeConfigChoice,
+  local: () => SeenFleet["localEvents"]
 ): Effect.fn.Return<FleetConnection, Unanswered, Scope.Scope> {
   const context = (yield* chosenConfig(choice)).getCurrentContext()
   const { clusters } = yield* readableClusters(choice, context)
   const [chosen] = clusters
   if (chosen === undefined) return yield* Effect.die(new Error("the chosen cluster can always be read"))
-  return { details: readDetails(chosen), look: (details) => readFleet(chosen, details) }
+  return {
+    details: readDetails(chosen),
+    look: (details) => Effect.map(readFleet(chosen, details), (seen) => ({ ...seen, localEvents: local() }))
+  }
 })

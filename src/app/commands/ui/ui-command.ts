@@ -10,8 +10,10 @@ import { chosenCluster, type Unanswered } from "../overview/ask-cluster.ts"
 import { stopSession } from "../overview/stop-sessions-command.ts"
 import { tellUnanswered } from "../overview/tell.ts"
 import type { KubeConfigChoice } from "../user-kube-config.ts"
+import { followLocalEvents } from "./follow-local-events.ts"
 import { openBrowser } from "./open-browser.ts"
 import { connectFleet } from "./read-fleet.ts"
+import { sessionsFolder } from "./read-local-sessions.ts"
 import { serveUi, type StopAnswer } from "./serve-ui.ts"
 import { watchFleet } from "./watch-fleet.ts"
 
@@ -48,7 +50,8 @@ export const startUi = Effect.fnUntraced(function* ({
   port,
   ...choice
 }: UiChoice): Effect.fn.Return<{ readonly link: string }, Unanswered, Scope.Scope> {
-  const fleet = yield* watchFleet(connectFleet(choice))
+  const local = yield* followLocalEvents(sessionsFolder())
+  const fleet = yield* watchFleet(connectFleet(choice, local))
   const secretBytes = yield* CurrentSecretBytes
   const token = (): Redacted.Redacted => Redacted.make(Buffer.from(secretBytes(32)).toString("hex"))
   const tokens = { link: token(), once: token(), cookie: token() }

@@ -19,13 +19,13 @@ import type { SeenFleet } from "./seen-fleet.ts"
 /** A moment to the second: `2026-11-22 01:42:07 UTC`. */
 export const timeText = (at: number): string => `${timestamp(at).slice(0, 19).replace("T", " ")} UTC`
 
-/** Something that happened: an Event of the operator, or a change that the page has seen itself. */
+/** Something that happened: an Event of the operator, a change that the page has seen, a deed of a local process. */
 export interface PageEvent {
   /** Epoch ms. */
   readonly at: number
   /** As {@link timeText} writes it. */
   readonly time: string
-  readonly kind: "event" | "change"
+  readonly kind: "event" | "change" | "local"
   readonly look: Look
   /** The session, cluster or other object that it is about. */
   readonly about: string
@@ -92,6 +92,20 @@ const pageEvent = (event: ToldEvent): PageEvent | undefined => {
   }
 }
 
+/** Deeds of this machine's processes in sessions of the fleet. */
+const localEvents = ({ localEvents: known, sessions }: SeenFleet): ReadonlyArray<PageEvent> => {
+  const ids = new Set(sessions.map(({ name }) => idOf(name)))
+  return [...known].flatMap(([session, events]) => {
+    const about = idOf(session)
+    return ids.has(about)
+      ? events.map(({ at, count, text }): PageEvent => {
+          const times = count > 1 ? ` (${count} times)` : ""
+          return { at, time: timeText(at), kind: "local", look: "running", about, text: `${text}${times}` }
+        })
+      : []
+  })
+}
+
 const emptyClusters = (overview: OperatorOverview): string =>
   overview.isPrimary
     ? "This primary has no clusters. braid join NAME adds one."
@@ -124,7 +138,9 @@ export const fleetPage = (seen: SeenFleet, now: number): FleetPage => {
     clusters,
     lanes,
     sessions,
-    events: seen.events.flatMap((event) => pageEvent(event) ?? []).toSorted((a, b) => b.at - a.at),
+    events: [...seen.events.flatMap((event) => pageEvent(event) ?? []), ...localEvents(seen)].toSorted(
+      (a, b) => b.at - a.at
+    ),
     empty: {
       clusters: clusters.length === 0 ? emptyClusters(overview) : undefined,
       sessions: sessions.length === 0 ? emptySessions : undefined

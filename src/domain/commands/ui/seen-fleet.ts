@@ -6,7 +6,7 @@ import type { MirrordOperator } from "../../resources/mirrord-operator.ts"
 import type { BranchRow } from "../overview/branch-row.ts"
 import type { QueueRow } from "../overview/queue-row.ts"
 import type { SessionRow } from "../overview/session-row.ts"
-import type { LocalSession } from "./local-session.ts"
+import type { LocalEvent, LocalSession } from "./local-session.ts"
 
 /** The findings of a look. */
 export interface SeenFleet {
@@ -21,6 +21,8 @@ export interface SeenFleet {
   readonly events: ReadonlyArray<ToldEvent>
   /** The sessions of this machine, by their own programs. */
   readonly local: ReadonlyArray<LocalSession>
+  /** Deeds of their processes, newest first, by the session's id. */
+  readonly localEvents: ReadonlyMap<string, ReadonlyArray<LocalEvent>>
   /** The parts that could not be read, each as a sentence. */
   readonly notes: ReadonlyArray<string>
 }

@@ -5,7 +5,7 @@ import type { Page } from "playwright-core"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { savedPage } from "../../../../src/app/commands/ui/page.ts"
 import { staleFleetPage } from "../../../../src/domain/commands/ui/fleet-page.ts"
-import { aCluster, aPage, aSession } from "../../../domain/commands/ui/pages.ts"
+import { aCluster, aPage, aSession, now } from "../../../domain/commands/ui/pages.ts"
 import { startBrowser } from "../../../lab/simulation/report/browser.ts"
 import { until } from "../../../support/until.ts"
 import { serveFleet, type ServedFleet } from "./served-fleet.ts"
@@ -127,6 +127,16 @@ describe("the page", () => {
     expect((await rows(page, "sessions")).map((row) => /no web/u.test(row))).toEqual([false, true])
     await page.locator("button.session").first().click()
     expect(await page.locator("#detail").textContent()).toMatch(/b: left out\s+b is lost\s+See whether .*--cluster b/u)
+  })
+
+  it("has what local processes do in a session's detail, and in the table where that is asked for", async () => {
+    await served.show(aPage({ localEvents: new Map([["FF", [{ at: now, text: "looks up db", count: 1 }]]]) }))
+    const { page } = await open()
+    expect(await rows(page, "events")).toEqual([])
+    await page.locator("#kind").selectOption("local")
+    expect(await rows(page, "events")).toEqual([expect.stringContaining("looks up db")])
+    await page.locator("button.session").click()
+    expect(await page.locator("#detail").textContent()).toContain("looks up db")
   })
 
   it("copies what is shown as text", async () => {

@@ -193,6 +193,19 @@ describe("the page as a whole", () => {
     expect(staleFleetPage(empty, problem)).toEqual({ ...empty, problem })
   })
 
+  it("has the deeds of local processes in sessions of the fleet, and of no others", () => {
+    const event = { at: now - 1_000, text: "looks up db", count: 2 }
+    const { events } = aPage({
+      localEvents: new Map([
+        ["FF", [event]],
+        ["1", [event]]
+      ])
+    })
+    expect(events.map(({ about, kind, text }) => [about, kind, text])).toEqual([
+      ["FF", "local", "looks up db (2 times)"]
+    ])
+  })
+
   it("tells the fleet's own troubles apart from what the person may not see", () => {
     const condition = {
       type: "ConfigurationInUse",

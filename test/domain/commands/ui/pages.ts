@@ -87,6 +87,7 @@ export const aFleet = (more: Partial<SeenFleet> = {}, listed: ReadonlyArray<Sess
     branches: [],
     queues: [],
     local: [],
+    localEvents: new Map(),
     events: [],
     notes: [],
     ...more
