@@ -172,6 +172,11 @@ export const suites = {
     needs: ["node", "control plane"],
     finds: "an upgrade of kubectl breaks on its way through two API servers, a tunnel and a kubelet"
   },
+  "node/people-beside-sessions": {
+    needs: [...clientOnKubernetes, "mirrord-agent", "node"],
+    long: true,
+    finds: "people's large files hold up a session on the same tunnel, or it holds up theirs"
+  },
   "node/playground": {
     needs: ["node", "control plane", "mirrord-agent"],
     finds: "`npm start -- --node` does not tell its story"

@@ -15,6 +15,7 @@ import { attempts } from "../support/attempts.ts"
 import { eventually } from "../support/eventually.ts"
 import { until } from "../support/until.ts"
 import { useNodes } from "./nodes.ts"
+import { dialling, group } from "./people.ts"
 
 /** The client's programs. */
 interface Binaries {
@@ -25,20 +26,25 @@ interface Binaries {
 /**
  * Starts them for the tests of the calling `describe`.
  *
- * `enforcesPolicies`: whether the nodes enforce NetworkPolicies.
+ * `enforcesPolicies`: whether the nodes enforce NetworkPolicies. `letsPeopleIn`: whether the member dials out, and lets
+ * people in (people.ts).
  */
-export const useNodeSessions = ({ layerApp, mirrord }: Binaries, { enforcesPolicies = false } = {}) => {
+export const useNodeSessions = (
+  { layerApp, mirrord }: Binaries,
+  { enforcesPolicies = false, letsPeopleIn = false } = {}
+) => {
   const nodes = useNodes((parts) =>
     Effect.map(
       startNodePlayground({
         ...parts,
-        topology: topology("primary-default", 0),
+        topology: letsPeopleIn ? dialling : topology("primary-default", 0),
+        peopleGroups: [group],
         enforcesPolicies,
         sessionTtlSecs: 5,
         remoteSessionTimeoutSecs: 300,
         progress: () => Effect.void
       }),
-      (playground) => ({ playground, programs: parts.programs })
+      (playground) => ({ playground, ...parts })
     )
   )
   const sessions = new Set<RunningCommand>()
@@ -59,6 +65,7 @@ export const useNodeSessions = ({ layerApp, mirrord }: Binaries, { enforcesPolic
   return {
     home: nodes.home,
     playground,
+    parts: nodes.started,
     clusters,
     primary,
     kubeconfig,

@@ -10,43 +10,16 @@ import { pods } from "../../lab/cluster/store/resource-refs.ts"
 import { processesWith } from "../../lab/playground/branches/home-processes.ts"
 import { dialFrom } from "../../lab/playground/dial-from.ts"
 import { operatorNamespace, workloadTarget } from "../../lab/playground/manifests.ts"
-import { nodeImages } from "../../lab/playground/node/node-files.ts"
 import { type RunningNode, startNodePlayground } from "../../lab/playground/node/node-playground.ts"
 import type { Command } from "../../lab/playground/started-program.ts"
-import { topology } from "../../lab/playground/topology.ts"
 import { image } from "../../scripts/image.mjs"
 import { request } from "../real/harness.ts"
 import { describeWith } from "../support/describe-with.ts"
 import { eventually } from "../support/eventually.ts"
 import { fieldsOf, type LogFields } from "../support/logfmt.ts"
-import { runBraid } from "../support/run-braid.ts"
 import { untilTrue } from "../support/until-true.ts"
 import { kubectl as administer, useNodes } from "./nodes.ts"
-
-const [member, group, user] = ["cluster-b", "people", "ann"]
-const pod = "tools"
-
-/** A primary that is the default, and a member on another node that dials it. */
-const dialling = topology("primary-default", 0)
-const clusters = dialling.clusters.map((cluster) => ({ ...cluster, dialsOut: cluster.name === member }))
-
-/** Says what it reads, as the program of a pod that people attach to. */
-const tools = {
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: { name: pod },
-  spec: {
-    terminationGracePeriodSeconds: 0,
-    containers: [
-      {
-        name: "main",
-        image: nodeImages.demo,
-        command: ["sh", "-c", 'echo ready; while read -r line; do echo "heard $line"; done'],
-        stdin: true
-      }
-    ]
-  }
-}
+import { dialling, group, letPeopleIn, member, pod, user } from "./people.ts"
 
 interface Ended {
   readonly code: number
@@ -69,7 +42,7 @@ describeWith(["node", "control plane"], "kubectl in pods of a member that dials 
     Effect.map(
       startNodePlayground({
         ...parts,
-        topology: { ...dialling, clusters },
+        topology: dialling,
         peopleGroups: [group],
         sessionTtlSecs: 5,
         remoteSessionTimeoutSecs: 300,
@@ -121,29 +94,7 @@ describeWith(["node", "control plane"], "kubectl in pods of a member that dials 
   const sh = (script: string): ReadonlyArray<string> => ["exec", "-i", pod, "--", "sh", "-c", script]
 
   beforeAll(async () => {
-    const { directory } = nodes.started()
-    const own = join(directory, "ann.kubeconfig")
-    through = join(directory, "through.kubeconfig")
-    // As docs/operating/outbound.md says.
-    const ofPeople = `--group=primary:${group}`
-    await administer(other(), "create", "rolebinding", group, "--clusterrole=edit", ofPeople, "-n", "default")
-    await administer(
-      primary(),
-      ...["create", "clusterrole", "cluster-b-people", "--verb=get,create,update,patch,delete"],
-      ...["--resource=mirrordclusters.operator.metalbear.co/proxy", `--resource-name=${member}`]
-    )
-    await administer(
-      primary(),
-      ...["create", "clusterrole", "clusters", "--verb=get,list", "--resource=mirrordclusters.operator.metalbear.co"]
-    )
-    for (const role of ["cluster-b-people", "clusters"])
-      await administer(primary(), "create", "clusterrolebinding", role, `--clusterrole=${role}`, `--group=${group}`)
-    await Effect.runPromise(primary().userKubeconfig({ user, groups: [group], path: own }))
-    await other().plane.apply(JSON.stringify(tools))
-    await administer(other(), "wait", "--for=condition=Ready", `pod/${pod}`, "--timeout=300s")
-    const { code, errors, output } = await runBraid(["kubeconfig", member, "--kubeconfig", own])
-    expect([code, errors]).toEqual([0, ""])
-    writeFileSync(through, output, { mode: 0o600 })
+    through = await letPeopleIn(primary(), other(), nodes.started().directory)
   })
   afterAll(() => {
     for (const child of children) child.kill("SIGKILL")
