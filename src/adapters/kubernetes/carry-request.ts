@@ -12,7 +12,7 @@ import { pairsOf, passedOn, type RawHeaders } from "../../domain/outbound/passed
 import type { PeopleOutcome } from "../../domain/outbound/people-audit.ts"
 import { memberHeader, type Person, personHeader, requestIdHeader, writePerson } from "../../domain/outbound/person.ts"
 import type { ProxiedRequest } from "../../domain/outbound/proxied-request.ts"
-import { passAnswer, passRefusal, passUpgrade, type Upgraded } from "./pass-answer.ts"
+import { answerProblem, passAnswer, passRefusal, passUpgrade, type Upgraded } from "./pass-answer.ts"
 
 /** A request of a person, as it goes on a lane. */
 export interface CarriedRequest extends Pick<ProxiedRequest, "cluster" | "target"> {
@@ -59,7 +59,12 @@ export const carryRequest = (
       if (response.headersSent || response.destroyed) response.destroy()
       else resume(Effect.fail(message))
     })
-    sent.once("response", (answer) => passAnswer(answer, response, count))
+    sent.once("response", (answer) => {
+      const problem = answerProblem(answer)
+      if (problem === undefined) return passAnswer(answer, response, count)
+      sent.destroy()
+      resume(Effect.fail(problem))
+    })
     response.on("error", ignored).once("close", () => {
       sent.destroy()
       over(response.writableFinished ? undefined : "the request was broken off")
@@ -87,7 +92,12 @@ export const askUpgrade = (carried: CarriedRequest, request: IncomingMessage): E
       socket.on("error", ignored)
       resume(Effect.succeed({ answer, socket, first }))
     })
-    sent.once("response", (answer) => resume(Effect.succeed({ answer: answer.pause(), socket: undefined })))
+    sent.once("response", (answer) => {
+      const problem = answerProblem(answer)
+      if (problem === undefined) return resume(Effect.succeed({ answer: answer.pause(), socket: undefined }))
+      sent.destroy()
+      resume(Effect.fail(problem))
+    })
     sent.end()
     return Effect.sync(() => carried.lane.destroy())
   })

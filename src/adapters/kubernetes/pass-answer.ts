@@ -15,10 +15,21 @@ const ignored = (): void => undefined
 /** Counts the bytes that pass. */
 export type CountBytes = (chunk: Buffer) => void
 
-/** Answers a request that stays HTTP. */
+/** The words beside a status; `undefined` if they hold what only Node's parser takes, and its server does not write. */
+const wordsOf = ({ statusMessage = "" }: IncomingMessage): string | undefined =>
+  /[^\t\u0020-\u007e\u0080-\u00ff]/u.test(statusMessage) ? undefined : statusMessage
+
+/**
+ * Why an answer cannot be passed on, a clause; `undefined` if it can. Node's parser takes statuses of any three digits,
+ * of which its server refuses some by an exception.
+ */
+export const answerProblem = ({ statusCode = 0 }: IncomingMessage): string | undefined =>
+  statusCode >= 200 && statusCode < 600 ? undefined : `its answer has the status ${statusCode}, which HTTP has not`
+
+/** Answers a request that stays HTTP, by an answer without a problem. */
 export const passAnswer = (answer: IncomingMessage, response: ServerResponse, count: CountBytes): void => {
   response.sendDate = false
-  response.writeHead(answer.statusCode ?? 502, answer.statusMessage, passedBack(answer.rawHeaders))
+  response.writeHead(answer.statusCode ?? 502, wordsOf(answer), passedBack(answer.rawHeaders))
   // A watch may begin long before its first event.
   response.flushHeaders()
   answer.on("data", count).once("end", () => response.addTrailers(pairsOf(answer.rawTrailers)))
@@ -26,9 +37,9 @@ export const passAnswer = (answer: IncomingMessage, response: ServerResponse, co
 }
 
 /** The head of an answer, on a connection that the server of HTTP has handed over. */
-const writeHead = (client: Duplex, { statusCode, statusMessage }: IncomingMessage, headers: RawHeaders): void => {
+const writeHead = (client: Duplex, answer: IncomingMessage, headers: RawHeaders): void => {
   const lines = pairsOf(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  client.write(`HTTP/1.1 ${statusCode} ${statusMessage ?? ""}\r\n${lines.join("")}\r\n`, "latin1")
+  client.write(`HTTP/1.1 ${answer.statusCode} ${wordsOf(answer) ?? ""}\r\n${lines.join("")}\r\n`, "latin1")
 }
 
 /** Answers a request for an upgrade that was not granted. */

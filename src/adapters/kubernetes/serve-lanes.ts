@@ -22,7 +22,7 @@ import type { PeopleRules } from "../../domain/outbound/impersonation.ts"
 import { pairsOf, passedOn, type RawHeaders } from "../../domain/outbound/passed-headers.ts"
 import type { LaneKind } from "../../ports/tunnel.ts"
 import { proxyAgent } from "../stream/proxy-agent.ts"
-import { passAnswer, passRefusal, passUpgrade } from "./pass-answer.ts"
+import { answerProblem, passAnswer, passRefusal, passUpgrade } from "./pass-answer.ts"
 import { type NotePeople, type OutgoingRequest, outgoingOf } from "./people-lanes.ts"
 import { proxyOf } from "./proxies.ts"
 import { readCredentials } from "./request-credentials.ts"
@@ -222,6 +222,11 @@ const forward = async ({ outgoing, request, upstream }: Passing, response: Serve
     const sent = await upstream.begin(request, as.success)
     sent.on("error", (cause) => fail(upstream.unreached(cause)))
     sent.once("response", (answer) => {
+      const problem = answerProblem(answer)
+      if (problem !== undefined) {
+        fail(upstream.unreached(problem))
+        return void sent.destroy()
+      }
       ending.answered(answer)
       passAnswer(answer, response, ending.count)
     })
@@ -257,8 +262,13 @@ const upgrade = async ({ outgoing, request, upstream }: Passing, lane: Duplex, h
       passUpgrade({ answer, socket, first }, lane, head, ending.count)
     })
     sent.once("response", (answer) => {
-      ending.answered(answer)
       sent.off("error", fail)
+      const problem = answerProblem(answer)
+      if (problem !== undefined) {
+        fail(problem)
+        return giveUp()
+      }
+      ending.answered(answer)
       passRefusal(answer, lane, ending.count)
     })
     sent.end()

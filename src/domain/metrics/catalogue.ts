@@ -177,7 +177,7 @@ export const metricCatalogue = {
     labels: ["cluster", "kind", "code"],
     help:
       "Requests of people to a cluster that dials out, when they end: read, watch (logs that are followed among " +
-      "them), write, connect (to pods), by HTTP status; 0 where the person left before."
+      "them), write, connect (to pods), by HTTP status; 0 where the person or the operator ended it before."
   },
   braid_people_requests: {
     type: "gauge",

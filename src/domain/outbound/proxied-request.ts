@@ -59,8 +59,9 @@ const isSet = (query: URLSearchParams, name: string): boolean => {
  * Whether a request is to last: an upgrade, a watch, a log that is followed. `url`: a member's own path with its query.
  */
 export const isLasting = (url: string, isUpgrade: boolean): boolean => {
-  const [path = "", query = ""] = url.split("?", 2)
-  const parameters = new URLSearchParams(query)
+  const [path = ""] = url.split("?", 1)
+  // All behind the first question mark is the query, further ones too.
+  const parameters = new URLSearchParams(url.slice(path.length + 1))
   return isUpgrade || isSet(parameters, "watch") || isSet(parameters, "follow") || path.split("/").includes("watch")
 }
 

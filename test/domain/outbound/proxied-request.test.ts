@@ -96,6 +96,7 @@ describe("a person's request is to last", () => {
     [`${pods}/a/exec?command=ls`, true, true],
     [`${pods}?limit=5&watch=true`, false, true],
     [`${pods}?watch=1`, false, true],
+    [`${pods}?x=?&watch=1`, false, true],
     [`${pods}?watch`, false, true],
     ["/api/v1/watch/pods", false, true],
     [`${pods}/a/log?follow=true`, false, true],
