@@ -75,7 +75,7 @@ export class FleetDrawing {
     const { document } = this.#window
     // A page that is not seen asks the clusters nothing.
     document.addEventListener("visibilitychange", () => (document.hidden ? this.#unsubscribe() : this.#subscribe()))
-    this.#subscribe()
+    if (!document.hidden) this.#subscribe()
   }
 
   #unsubscribe(): void {
@@ -85,7 +85,7 @@ export class FleetDrawing {
 
   #subscribe(): void {
     if (this.#events !== undefined) return
-    const events = new this.#window.EventSource("/api/fleet/events")
+    const events = new this.#window.EventSource("api/fleet/events")
     this.#events = events
     events.onopen = () => this.#setAway(false)
     events.onerror = () => this.#setAway(true)
@@ -172,11 +172,11 @@ export class FleetDrawing {
   #stop(name: string): void {
     this.#dialog("confirm")?.close()
     this.#window
-      .fetch(`/api/sessions/${encodeURIComponent(name)}/stop`, { method: "POST" })
+      .fetch(`api/sessions/${encodeURIComponent(name)}/stop`, { method: "POST" })
       .then((answer) => answer.json())
       .then(
         ({ message }) => this.#say(message),
-        () => this.#say("braid ui does not answer; the session goes on.")
+        () => this.#say("It is not known whether the session was stopped; braid sessions says it.")
       )
   }
 
@@ -223,7 +223,7 @@ export class FleetDrawing {
     return html`<button type="button" id="pause" aria-pressed=${this.#isPaused} @click=${() => this.#pause()}>
         Pause
       </button>
-      <a id="save" href="/report.html" download>Save as a file</a>`
+      <a id="save" href="report.html" download>Save as a file</a>`
   }
 
   #problems(): Template {

@@ -5,13 +5,13 @@
  * Not here: what it draws (page-script.ts), and its style (page-style.ts).
  */
 
-import type { FleetPage } from "../../../domain/commands/ui/fleet-page.ts"
+import { type FleetPage, sharedFleetPage } from "../../../domain/commands/ui/fleet-page.ts"
 import { pageLibrary } from "./page-library.ts"
 import { FleetDrawing } from "./page-script.ts"
 import { pageStyle } from "./page-style.ts"
 
-/** Paths of the page's parts. */
-const paths = { library: "/lit-html.js", script: "/page.js", style: "/page.css" } as const
+/** Names of the page's parts, in the folder of the page. */
+const names = { library: "lit-html.js", script: "page.js", style: "page.css" } as const
 
 const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;")
@@ -21,9 +21,9 @@ const script = (library: string, isLive: boolean): string =>
 
 /** The parts by their paths, each with its type. */
 export const pageParts: ReadonlyArray<{ readonly path: `/${string}`; readonly type: string; readonly text: string }> = [
-  { path: paths.library, type: "text/javascript", text: pageLibrary },
-  { path: paths.script, type: "text/javascript", text: script(`.${paths.library}`, true) },
-  { path: paths.style, type: "text/css", text: pageStyle }
+  { path: `/${names.library}`, type: "text/javascript", text: pageLibrary },
+  { path: `/${names.script}`, type: "text/javascript", text: script(`./${names.library}`, true) },
+  { path: `/${names.style}`, type: "text/css", text: pageStyle }
 ]
 
 const page = (model: FleetPage, head: string, end: string): string => `<!doctype html>
@@ -46,13 +46,13 @@ ${end}
 
 /** The page that follows the fleet. */
 export const livePage = (model: FleetPage): string =>
-  page(model, `<link rel="stylesheet" href="${paths.style}">`, `<script type="module" src="${paths.script}"></script>`)
+  page(model, `<link rel="stylesheet" href="${names.style}">`, `<script type="module" src="${names.script}"></script>`)
 
-/** The page as it is now, in one file. No part of it may end the element that holds it. */
+/** The page as it is now, for others, in one file. No part of it may end the element that holds it. */
 export const savedPage = (model: FleetPage): string => {
   const library = `data:text/javascript;base64,${Buffer.from(pageLibrary).toString("base64")}`
   return page(
-    model,
+    sharedFleetPage(model),
     `<meta http-equiv="Content-Security-Policy"
   content="default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; img-src data:">
 <style>${pageStyle}</style>`,

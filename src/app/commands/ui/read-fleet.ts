@@ -49,15 +49,23 @@ const readEvents = (api: KubeApi) =>
       }),
       notes: []
     })),
-    Effect.mapError((error) => unanswered(error, `Events in namespace ${eventNamespace}`))
+    Effect.mapError((error) => ({
+      ...unanswered(error, `Events in namespace ${eventNamespace}`),
+      ...(error.reason === "Forbidden" && { fix: `Ask for the right to list events in namespace ${eventNamespace}.` })
+    }))
   )
 
 /** Branches, queues and Events of the chosen cluster, and this machine's sessions; a note for each unread part. */
-const readDetails = (cluster: ReadableCluster): Effect.Effect<FleetDetails> =>
+const readDetails = (cluster: ReadableCluster, operatorNamespace: string | undefined): Effect.Effect<FleetDetails> =>
   Effect.map(
     Effect.all(
       [
-        orNote(readBranches({ clusters: [cluster], notes: [] }, { namespace: undefined, allNamespaces: false })),
+        orNote(
+          readBranches(
+            { clusters: [cluster], notes: [], operatorNamespace },
+            { namespace: undefined, allNamespaces: false }
+          )
+        ),
         orNote(readQueues(cluster.api)),
         orNote(readEvents(cluster.api)),
         readLocalSessions(sessionsFolder())
@@ -102,8 +110,10 @@ export const connectFleet = Effect.fnUntraced(function* (
   const { clusters } = yield* readableClusters(choice, context)
   const [chosen] = clusters
   if (chosen === undefined) return yield* Effect.die(new Error("the chosen cluster can always be read"))
+  const operator = yield* Effect.result(readOperator(chosen.api))
+  const namespace = Result.isSuccess(operator) ? operator.success.spec.operator_namespace : undefined
   return {
-    details: readDetails(chosen),
+    details: readDetails(chosen, namespace ?? undefined),
     look: (details) => Effect.map(readFleet(chosen, details), (seen) => ({ ...seen, localEvents: local() }))
   }
 })

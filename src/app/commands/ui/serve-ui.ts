@@ -8,7 +8,7 @@
 import { createHash, timingSafeEqual } from "node:crypto"
 import http from "node:http"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Cause, Effect, Redacted, type Scope, Stream } from "effect"
+import { Cause, Clock, Effect, Redacted, type Scope, Stream } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { admitRequest, authPath } from "../../../domain/commands/ui/admit-request.ts"
 import { listenAtOneOf, portOf } from "../../api/listen.ts"
@@ -36,10 +36,18 @@ export interface UiServerOptions {
   readonly fleet: WatchedFleet
   readonly stop: (session: string) => Effect.Effect<StopAnswer>
   readonly tokens: UiTokens
+  /**
+   * The folder of the page, `/` and a random name: a browser sends the cookies of a host to all of its ports, but those
+   * of a folder to that folder alone, and no other server knows the name.
+   */
+  readonly folder: `/${string}`
 }
 
-/** Cookies of one host are sent to all of its ports, so that each run has a name of its own. */
-const cookieName = (port: number): string => `braid_ui_${port}`
+const cookieName = "braid_ui"
+/** How long the browser that the program opens may take to follow its link, ms. */
+const browserTime = 30_000
+/** How long a page may leave its news unread, ms, until its connection is ended. */
+const unreadTime = 60_000
 
 /** In the same time whatever the text is. */
 const isSecret = (secret: Redacted.Redacted, text: string | undefined): boolean => {
@@ -66,6 +74,8 @@ const text = (body: string, status: number) => HttpServerResponse.text(`${body}\
 const news = ({ pages }: WatchedFleet) =>
   HttpServerResponse.stream(
     pages.pipe(
+      // A page that reads slowly gets the latest.
+      Stream.buffer({ capacity: 1, strategy: "sliding" }),
       Stream.map((page) => `data: ${JSON.stringify(page)}\n\n`),
       Stream.changes,
       Stream.encodeText
@@ -116,25 +126,30 @@ const routes = ({ fleet, stop }: UiServerOptions) =>
   ])
 
 /** Exchanges the link for the cookie. */
-const logIn = ({ tokens }: UiServerOptions, port: number) =>
+const logIn = ({ folder, tokens }: UiServerOptions) =>
   HttpServerResponse.setCookieUnsafe(
-    HttpServerResponse.redirect("/", { status: 303 }),
-    cookieName(port),
+    HttpServerResponse.redirect(`${folder}/`, { status: 303 }),
+    cookieName,
     Redacted.value(tokens.cookie),
-    { httpOnly: true, sameSite: "strict", path: "/" }
+    { httpOnly: true, sameSite: "strict", path: `${folder}/` }
   )
 
-/** Tells the token of a link; that of a single use is spent by it. */
-const makeLinks = ({ link, once }: UiTokens) => {
-  let unspent: Redacted.Redacted | undefined = once
-  return (token: string | undefined): boolean => {
-    if (unspent !== undefined && isSecret(unspent, token)) {
-      unspent = undefined
-      return true
-    }
-    return isSecret(link, token)
+/** Tells the token of a link; that of a single use is spent by any, and ends at `until`, epoch ms. */
+const makeLinks = ({ link, once }: UiTokens, until: number) => {
+  let isSpent = false
+  return (token: string | undefined, now: number): boolean => {
+    const isLink = isSecret(link, token)
+    const isOnce = isSecret(once, token) && !isSpent && now < until
+    isSpent ||= isLink || isOnce
+    return isLink || isOnce
   }
 }
+
+/** The path below the page's folder with its query; `undefined` for all that is elsewhere, or is no URL. */
+const below = (folder: string, url: string): URL | undefined =>
+  url.startsWith(`${folder}/`) && URL.canParse(url.slice(folder.length), "http://ui")
+    ? new URL(url.slice(folder.length), "http://ui")
+    : undefined
 
 /** The answer of the page itself. */
 const answered = <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
@@ -150,20 +165,21 @@ const answered = <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse
 const guarded = <E, R>(
   app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
   options: UiServerOptions,
-  port: () => number
-) => {
-  const isLink = makeLinks(options.tokens)
-  return Effect.gen(function* () {
+  { isLink, port }: { readonly isLink: ReturnType<typeof makeLinks>; readonly port: () => number }
+) =>
+  Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
-    const { pathname, searchParams } = new URL(request.url, "http://ui")
+    const now = yield* Clock.currentTimeMillis
+    const url = below(options.folder, request.url)
+    const token = url?.pathname === authPath ? url.searchParams.get("token") : null
     const admission = admitRequest(
       {
         method: request.method,
-        path: pathname,
+        path: url?.pathname ?? "",
         host: request.headers["host"],
         origin: request.headers["origin"],
-        hasToken: pathname === authPath && isLink(searchParams.get("token") ?? undefined),
-        hasCookie: isSecret(options.tokens.cookie, request.cookies[cookieName(port())])
+        hasToken: token !== null && isLink(token, now),
+        hasCookie: url !== undefined && isSecret(options.tokens.cookie, request.cookies[cookieName])
       },
       port()
     )
@@ -171,12 +187,16 @@ const guarded = <E, R>(
       case "Refused":
         return text(admission.message, admission.status)
       case "LogIn":
-        return logIn(options, port())
+        return logIn(options)
       case "Admitted":
-        return yield* answered(app)
+        return yield* answered(app).pipe(
+          Effect.provideService(
+            HttpServerRequest.HttpServerRequest,
+            request.modify({ url: request.url.slice(options.folder.length) })
+          )
+        )
     }
   }).pipe(Effect.map(HttpServerResponse.setHeaders(headers)))
-}
 
 const close = (server: http.Server): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
@@ -191,10 +211,12 @@ export const serveUi = Effect.fnUntraced(function* (
   const scope = yield* Effect.scope
   const server = http.createServer()
   const port = (): number => portOf(server, options.port)
+  server.setTimeout(unreadTime)
   const app = yield* HttpRouter.toHttpEffect(routes(options))
-  server.on("request", yield* NodeHttpServer.makeHandler(guarded(app, options, port), { scope }))
+  const isLink = makeLinks(options.tokens, (yield* Clock.currentTimeMillis) + browserTime)
+  server.on("request", yield* NodeHttpServer.makeHandler(guarded(app, options, { isLink, port }), { scope }))
   yield* Effect.acquireRelease(listenAtOneOf(server, { host: "127.0.0.1", port: options.port }, undefined), () =>
     close(server)
   )
-  return { link: (token) => `http://127.0.0.1:${port()}${authPath}?token=${Redacted.value(token)}` }
+  return { link: (token) => `http://127.0.0.1:${port()}${options.folder}${authPath}?token=${Redacted.value(token)}` }
 })

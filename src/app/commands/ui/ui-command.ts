@@ -53,10 +53,11 @@ export const startUi = Effect.fnUntraced(function* ({
   const local = yield* followLocalEvents(sessionsFolder())
   const fleet = yield* watchFleet(connectFleet(choice, local))
   const secretBytes = yield* CurrentSecretBytes
-  const token = (): Redacted.Redacted => Redacted.make(Buffer.from(secretBytes(32)).toString("hex"))
+  const hex = (): string => Buffer.from(secretBytes(32)).toString("hex")
+  const token = (): Redacted.Redacted => Redacted.make(hex())
   const tokens = { link: token(), once: token(), cookie: token() }
   const server = yield* Effect.mapError(
-    serveUi({ port, fleet, stop: (session) => stop(choice, session), tokens }),
+    serveUi({ port, fleet, stop: (session) => stop(choice, session), tokens, folder: `/${hex()}` }),
     (error) => notServed(error, port)
   )
   if (!noBrowser) yield* openBrowser(server.link(tokens.once))

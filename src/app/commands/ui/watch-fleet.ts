@@ -13,6 +13,8 @@ import type { FleetConnection, FleetDetails } from "./read-fleet.ts"
 
 /** Pause between two looks, ms: with the time of a look a change is on the page within two seconds. */
 const lookEvery = 1_000
+/** Longest pause after failures in a row, ms: a program of the kubeconfig may run for each try. */
+const longestPause = 15_000
 /** Pause between two readings of branches, queues, Events and the sessions of this machine, ms. */
 const detailsEvery = 5_000
 
@@ -43,8 +45,11 @@ const after = ({ changes, page: before }: Knowledge, page: FleetPage): Knowledge
   return { page: withChanges(page, remembered), changes: remembered }
 }
 
-/** Looks until a look fails; the connection is as old as the first of them. No look waits for the details. */
-const lookOn = (connect: Connect, knowledge: SubscriptionRef.SubscriptionRef<Knowledge>) =>
+/**
+ * Looks until a look fails; the connection is as old as the first of them. No look waits for the details. `looked`:
+ * called after each look.
+ */
+const lookOn = (connect: Connect, knowledge: SubscriptionRef.SubscriptionRef<Knowledge>, looked: () => void) =>
   Effect.gen(function* () {
     const connection = yield* connect
     let details = yield* connection.details
@@ -53,6 +58,7 @@ const lookOn = (connect: Connect, knowledge: SubscriptionRef.SubscriptionRef<Kno
     for (;;) {
       const page = yield* pageOf(connection, details)
       yield* SubscriptionRef.update(knowledge, (known) => after(known, page))
+      looked()
       yield* Effect.sleep(lookEvery)
     }
   }).pipe(Effect.scoped)
@@ -60,10 +66,12 @@ const lookOn = (connect: Connect, knowledge: SubscriptionRef.SubscriptionRef<Kno
 /** Looks for ever. A cluster may come back, and credentials may be renewed, so it connects again after a failure. */
 const lookForEver = (connect: Connect, knowledge: SubscriptionRef.SubscriptionRef<Knowledge>) =>
   Effect.gen(function* () {
-    const problem = yield* Effect.flip(lookOn(connect, knowledge))
-    yield* SubscriptionRef.update(knowledge, (known) => ({ ...known, page: staleFleetPage(known.page, problem) }))
-    yield* Effect.sleep(lookEvery)
-  }).pipe(Effect.forever)
+    for (let pause = lookEvery; ; pause = Math.min(2 * pause, longestPause)) {
+      const problem = yield* Effect.flip(lookOn(connect, knowledge, () => (pause = lookEvery)))
+      yield* SubscriptionRef.update(knowledge, (known) => ({ ...known, page: staleFleetPage(known.page, problem) }))
+      yield* Effect.sleep(pause)
+    }
+  })
 
 /** Watches a fleet; fails if it cannot be read now. */
 export const watchFleet = Effect.fnUntraced(function* (

@@ -13,7 +13,7 @@ import { timeOf, timestamp } from "../../resources/object-meta.ts"
 import { type OperatorOverview, operatorOverview } from "../overview/operator-overview.ts"
 import type { Look } from "./look.ts"
 import { type PageCluster, pageClusters } from "./page-cluster.ts"
-import { idOf, type PageSession, pageSessions } from "./page-session.ts"
+import { idOf, type PageSession, pageSessions, withoutLocal } from "./page-session.ts"
 import type { SeenFleet } from "./seen-fleet.ts"
 
 /** A moment to the second: `2026-11-22 01:42:07 UTC`. */
@@ -147,6 +147,13 @@ export const fleetPage = (seen: SeenFleet, now: number): FleetPage => {
     }
   }
 }
+
+/** The page for others than the person who looks: without this machine's processes and what they did. */
+export const sharedFleetPage = (page: FleetPage): FleetPage => ({
+  ...page,
+  sessions: page.sessions.map(withoutLocal),
+  events: page.events.filter(({ kind }) => kind !== "local")
+})
 
 /** The page while the fleet cannot be read: the last known state, and why. */
 export const staleFleetPage = (last: FleetPage, problem: NonNullable<FleetPage["problem"]>): FleetPage => ({

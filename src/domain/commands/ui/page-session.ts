@@ -126,16 +126,25 @@ const stealsOf = (infos: ReadonlyArray<SessionInfo>): ReadonlyArray<Steal> =>
 
 const portText = ({ filter, port }: Steal): string => (filter === undefined ? String(port) : `${port} by ${filter}`)
 
-const portsOf = (id: string, steals: ReadonlyArray<Steal>): ReadonlyArray<string> =>
-  steals
-    .filter(({ session }) => session === id)
-    .map((own) => {
-      const others = steals.filter(
-        ({ port, session, target }) => port === own.port && target === own.target && session !== id
-      )
-      const beside = others.map((other) => `${other.user}${other.filter === undefined ? "" : ` by ${other.filter}`}`)
-      return beside.length === 0 ? portText(own) : `${portText(own)}, beside ${beside.join(" and ")}`
-    })
+/** Steals by their sessions, and by their ports of a target. */
+interface Steals {
+  readonly bySession: ReadonlyMap<string, ReadonlyArray<Steal>>
+  readonly byPort: ReadonlyMap<string, ReadonlyArray<Steal>>
+}
+
+const portKey = ({ port, target }: Steal): string => `${target}:${port}`
+
+const indexed = (steals: ReadonlyArray<Steal>): Steals => ({
+  bySession: Map.groupBy(steals, ({ session }) => session),
+  byPort: Map.groupBy(steals, portKey)
+})
+
+const portsOf = (id: string, { byPort, bySession }: Steals): ReadonlyArray<string> =>
+  (bySession.get(id) ?? []).map((own) => {
+    const others = (byPort.get(portKey(own)) ?? []).filter(({ session }) => session !== id)
+    const beside = others.map((other) => `${other.user}${other.filter === undefined ? "" : ` by ${other.filter}`}`)
+    return beside.length === 0 ? portText(own) : `${portText(own)}, beside ${beside.join(" and ")}`
+  })
 
 const branchesOf = (id: string, branches: ReadonlyArray<BranchRow>): ReadonlyArray<string> =>
   branches
@@ -171,6 +180,12 @@ const lines = (session: Omit<PageSession, "text">): ReadonlyArray<string> => [
 const cleaned = (texts: ReadonlyArray<string>): ReadonlyArray<string> =>
   texts.map((one) => cleanText(one, textLimits.message))
 
+/** A session without what it does on the machine of the person who looks. */
+export const withoutLocal = ({ text: _text, ...session }: PageSession): PageSession => {
+  const shared = { ...session, local: [] }
+  return { ...shared, text: lines(shared).join("\n") }
+}
+
 /** The sessions, oldest first. `now`: epoch ms. */
 export const pageSessions = (
   { branches, local, operator, queues, sessions }: SeenFleet,
@@ -179,7 +194,7 @@ export const pageSessions = (
 ): ReadonlyArray<PageSession> => {
   const infos = operator.status?.sessions ?? []
   const byId = new Map(infos.map((info) => [idOf(info.id ?? ""), info]))
-  const steals = stealsOf(infos)
+  const steals = indexed(stealsOf(infos))
   const clusters = new Map(fleet.clusters.map((cluster) => [cluster.name, cluster]))
   return sessions.map((row) => {
     const id = idOf(row.name)

@@ -16,34 +16,33 @@ const cookieOf = (answer: Response): string => answer.headers.get("set-cookie")?
 const follow = (link: string): Promise<Response> => fetch(link, { redirect: "manual" })
 const logIn = async (): Promise<string> => cookieOf(await follow(served.link("link")))
 const get = async (path: string, cookie: string): Promise<Response> =>
-  fetch(`${served.server}${path}`, { headers: { cookie } })
+  fetch(`${served.folder}${path}`, { headers: { cookie } })
 const post = async (path: string, headers: Record<string, string>): Promise<Response> =>
-  fetch(`${served.server}${path}`, { method: "POST", headers })
+  fetch(`${served.folder}${path}`, { method: "POST", headers })
 
 const everything = ["/", "/page.js", "/page.css", "/lit-html.js", "/api/fleet", "/api/fleet/events", "/report.html"]
 
 describe("the server of braid ui", () => {
   it("gives the cookie for the link, to this browser's pages alone, and goes to the page", async () => {
     const answer = await follow(served.link("link"))
-    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/"])
-    const { port } = new URL(served.server)
-    expect(answer.headers.get("set-cookie")).toBe(`braid_ui_${port}=the-cookie; Path=/; HttpOnly; SameSite=Strict`)
+    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/run/"])
+    expect(answer.headers.get("set-cookie")).toBe("braid_ui=the-cookie; Path=/run/; HttpOnly; SameSite=Strict")
   })
 
   it("takes the printed link as often as it is used, and the one that opens a browser once", async () => {
-    const statuses = async (token: "link" | "once") => [
-      (await follow(served.link(token))).status,
-      (await follow(served.link(token))).status
-    ]
-    expect([await statuses("link"), await statuses("once")]).toEqual([
-      [303, 303],
-      [303, 401]
-    ])
-    expect((await follow(served.link("cookie"))).status).toBe(401)
+    const statuses: Array<number> = []
+    for (const token of ["once", "once", "link", "link", "cookie"] as const)
+      statuses.push((await follow(served.link(token))).status)
+    expect(statuses).toEqual([303, 401, 303, 303, 401])
+  })
+
+  it("takes the link that opens a browser no more when the printed one was used", async () => {
+    await logIn()
+    expect((await follow(served.link("once"))).status).toBe(401)
   })
 
   it.each([...everything, "/nothing"])("answers %s with 401 without the cookie, and shows nothing", async (path) => {
-    for (const cookie of ["", "braid_ui_1=the-cookie", (await logIn()).replace("the-cookie", "the-link")]) {
+    for (const cookie of ["", "braid=the-cookie", (await logIn()).replace("the-cookie", "the-link")]) {
       const answer = await get(`${path}?token=the-link`, cookie)
       expect([answer.status, await answer.text()]).toEqual([401, "Open the link that braid ui has printed.\n"])
     }
@@ -62,13 +61,25 @@ describe("the server of braid ui", () => {
     await answer.body?.cancel()
   })
 
+  it.each(["/", "/auth?token=the-link", "//", "/run", "/run//", "/runs/", "http://["])(
+    "is nowhere but in its folder: %s",
+    async (path) => {
+      const { hostname, host, port } = new URL(served.server)
+      const headers = { host, cookie: await logIn() }
+      const request = http.get({ hostname, port, path, headers })
+      const [answer] = (await once(request, "response")) as [http.IncomingMessage]
+      answer.resume()
+      expect([answer.statusCode, answer.headers["x-frame-options"]]).toEqual([401, "DENY"])
+    }
+  )
+
   it("says 404 for what is not there, with the same headers", async () => {
     const answer = await get("/nothing", await logIn())
     expect([answer.status, answer.headers.get("x-frame-options")]).toEqual([404, "DENY"])
   })
 
   it("refuses a name that is not this machine's, as a page of another site would use it", async () => {
-    const request = http.get(`${served.server}/`, { headers: { host: "evil.example", cookie: await logIn() } })
+    const request = http.get(`${served.folder}/`, { headers: { host: "evil.example", cookie: await logIn() } })
     const [answer] = (await once(request, "response")) as [http.IncomingMessage]
     answer.resume()
     expect(answer.statusCode).toBe(403)

@@ -7,6 +7,8 @@ import type { FleetPage } from "../../../../src/domain/commands/ui/fleet-page.ts
 export interface ServedFleet {
   /** `http://127.0.0.1:PORT`. */
   readonly server: string
+  /** The same with the folder of the page, without a `/` at the end. */
+  readonly folder: string
   readonly link: (token: keyof UiTokens) => string
   /** Names of the sessions that were to be stopped. */
   readonly stopped: ReadonlyArray<string>
@@ -39,11 +41,13 @@ export const serveFleet = async (page: FleetPage): Promise<ServedFleet> => {
           stopped.push(session)
           return { stopped: true, message: `Session ${session} is being stopped.` }
         }),
-      tokens
+      tokens,
+      folder: "/run"
     }).pipe(Effect.provideService(Scope.Scope, scope))
   )
   return {
     server: new URL(link(tokens.link)).origin,
+    folder: link(tokens.link).replace(/\/auth.*/u, ""),
     link: (token) => link(tokens[token]),
     stopped,
     followers: () => followers,

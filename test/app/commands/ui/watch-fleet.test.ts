@@ -65,8 +65,11 @@ describe("a fleet that is watched", () => {
     expect(seen.at(-1)).toMatchObject({ problem: away, events: [{ text: "The session of ann has ended." }] })
     const connections = asked.connections
     expect(connections).toBeGreaterThan(2)
+    yield* TestClock.adjust("2 minutes")
+    // Each try may run a program of the kubeconfig.
+    expect(asked.connections - connections).toBeLessThan(12)
     fleet.isAway = false
-    yield* TestClock.adjust("3 seconds")
+    yield* TestClock.adjust("15 seconds")
     expect(seen.at(-1)).toMatchObject({ problem: undefined, events: [{ text: "The session of ann has ended." }] })
     expect(yield* watched.page).toBe(seen.at(-1))
     expect(asked.open).toBe(1)

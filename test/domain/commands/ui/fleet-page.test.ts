@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { fleetPage, staleFleetPage } from "../../../../src/domain/commands/ui/fleet-page.ts"
+import { fleetPage, staleFleetPage, sharedFleetPage } from "../../../../src/domain/commands/ui/fleet-page.ts"
 import { readLocalSession } from "../../../../src/domain/commands/ui/local-session.ts"
 import { timestamp } from "../../../../src/domain/resources/object-meta.ts"
 import { aCluster, aFleet, aListedSession, aPage, aSession, now } from "./pages.ts"
@@ -193,17 +193,19 @@ describe("the page as a whole", () => {
     expect(staleFleetPage(empty, problem)).toEqual({ ...empty, problem })
   })
 
-  it("has the deeds of local processes in sessions of the fleet, and of no others", () => {
+  it("has the deeds of local processes in sessions of the fleet, and of no others, and none for others to see", () => {
     const event = { at: now - 1_000, text: "looks up db", count: 2 }
-    const { events } = aPage({
+    const page = aPage({
+      local: [{ session_id: "FF", mirrord_version: "3.250.0", processes: [{ pid: 4711, process_name: "node" }] }],
       localEvents: new Map([
         ["FF", [event]],
         ["1", [event]]
       ])
     })
-    expect(events.map(({ about, kind, text }) => [about, kind, text])).toEqual([
+    expect(page.events.map(({ about, kind, text }) => [about, kind, text])).toEqual([
       ["FF", "local", "looks up db (2 times)"]
     ])
+    expect(sharedFleetPage(page)).toEqual(aPage())
   })
 
   it("tells the fleet's own troubles apart from what the person may not see", () => {
