@@ -107,7 +107,9 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
       if (found === undefined) throw new Error("the playground has no member")
       member = found
       await patchObject(member.cluster, deployments, operatorNamespace, "mirrord-operator", { spec: { replicas: 2 } })
-      user = await run(newUser(member.cluster, "ann", join(directory, "ann.kubeconfig")))
+      // The API server may not know the new operator's pod at once, and answers 503 until then.
+      const own = join(directory, "ann.kubeconfig")
+      user = await eventually("a certificate of the operator", () => run(newUser(member.cluster, "ann", own)))
       await startConsumer(member.cluster, { endpoint, name: "orders" }, taken)
       await configureSplit(member.cluster)
       await eventually("a consumer", () => expect(podsOf()).toMatchObject([original]))
