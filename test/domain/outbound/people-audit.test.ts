@@ -17,41 +17,32 @@ const request: PeopleRequest = {
   path: "/api"
 }
 const outcome: PeopleOutcome = { code: 200, bytes: 5 }
+const asked = {
+  audit: true,
+  act: "proxied",
+  request: "id",
+  cluster: "b",
+  user: "ann",
+  uid: "u1",
+  groups: ["dev"],
+  verb: "get",
+  upgrade: false,
+  path: "/api"
+}
 
 describe("the audit line of a person's request", () => {
   it("says who asked for what, and what came of it", () =>
     expect(peopleFields(request, outcome, 2.6)).toEqual({
-      audit: true,
-      act: "proxied",
+      ...asked,
       stage: "ResponseComplete",
       decision: "allowed",
-      request: "id",
-      cluster: "b",
-      user: "ann",
-      uid: "u1",
-      groups: ["dev"],
-      verb: "get",
-      upgrade: false,
-      path: "/api",
       code: 200,
       bytes: 5,
       ms: 3
     }))
 
   it("says before an end who begins what, and no more", () =>
-    expect(beginningFields(request)).toEqual({
-      audit: true,
-      act: "proxied",
-      stage: "RequestReceived",
-      request: "id",
-      cluster: "b",
-      user: "ann",
-      uid: "u1",
-      groups: ["dev"],
-      verb: "get",
-      upgrade: false,
-      path: "/api"
-    }))
+    expect(beginningFields(request)).toEqual({ ...asked, stage: "RequestReceived" }))
 
   it("names what the member has left out", () =>
     expect(

@@ -16,9 +16,9 @@ import { parseObject } from "../../../domain/json.ts"
 /** Pause between two looks for new sockets, ms. */
 const lookEvery = 2_000
 /** Most sessions that are followed. */
-const mostSessions = 50
+const maxSessions = 50
 /** Longest event that is read, UTF-16 code units. */
-const longest = 65_536
+const maxEventSize = 65_536
 
 type Known = Map<string, ReadonlyArray<LocalEvent>>
 
@@ -29,7 +29,7 @@ const follow = (socketPath: string, heard: (data: string) => void): Effect.Effec
       { socketPath, path: "/events", headers: { host: "localhost" }, agent: false },
       (answer) => {
         const parser = Sse.makeParser((event) => (event._tag === "Event" ? heard(event.data) : undefined), {
-          maxEventSize: longest
+          maxEventSize
         })
         answer.setEncoding("utf8")
         answer.on("data", (text: string) => {
@@ -61,7 +61,7 @@ export const followLocalEvents = Effect.fnUntraced(function* (
     const sessions = files.flatMap((file) => (file.endsWith(".sock") ? [file.slice(0, -".sock".length)] : []))
     for (const session of known.keys()) if (!sessions.includes(session)) known.delete(session)
     for (const session of sessions) {
-      if (followed.has(session) || followed.size >= mostSessions) continue
+      if (followed.has(session) || followed.size >= maxSessions) continue
       followed.add(session)
       const followedOne = follow(join(folder, `${session}.sock`), (data) => hear(session, data))
       yield* Effect.forkScoped(

@@ -47,7 +47,7 @@ export class FleetDrawing {
   readonly #window: PageWindow
   readonly #isLive: boolean
   /** Most rows of a table; a filter finds the others. */
-  readonly #mostRows = 500
+  readonly #maxRows = 500
   #latest: FleetPage
   #shown: FleetPage
   #isPaused = false
@@ -261,14 +261,14 @@ export class FleetDrawing {
             </tr>
           </thead>
           <tbody>
-            ${rows.slice(0, this.#mostRows)}
+            ${rows.slice(0, this.#maxRows)}
           </tbody>
         </table>
       </div>
       ${
-        rows.length === all && all <= this.#mostRows
+        rows.length === all && all <= this.#maxRows
           ? nothing
-          : html`<p class="hint">${Math.min(rows.length, this.#mostRows)} of ${all} are shown.</p>`
+          : html`<p class="hint">${Math.min(rows.length, this.#maxRows)} of ${all} are shown.</p>`
       }`
   }
 

@@ -15,9 +15,9 @@ import { type LocalSession, readLocalSession } from "../../../domain/commands/ui
 /** How long a session has for its answer, ms. */
 const patience = 1_000
 /** Longest answer that is read, in bytes: with a whole configuration in it. */
-const longest = 4 << 20
+const maxAnswer = 4 << 20
 /** Most sockets that are asked. */
-const mostSockets = 200
+const maxSockets = 200
 
 /** The answer of one socket; `undefined` without one that can be read. */
 const ask = (socketPath: string): Effect.Effect<LocalSession | undefined> =>
@@ -28,7 +28,7 @@ const ask = (socketPath: string): Effect.Effect<LocalSession | undefined> =>
       let length = 0
       answer.on("data", (chunk: Buffer) => {
         length += chunk.length
-        if (length > longest) request.destroy()
+        if (length > maxAnswer) request.destroy()
         else chunks.push(chunk)
       })
       answer.once("error", none)
@@ -53,7 +53,7 @@ export const readLocalSessions = Effect.fnUntraced(function* (
   folder: string
 ): Effect.fn.Return<ReadonlyArray<LocalSession>> {
   const files = yield* Effect.promise(() => readdir(folder).catch(() => []))
-  const sockets = files.filter((file) => file.endsWith(".sock")).slice(0, mostSockets)
+  const sockets = files.filter((file) => file.endsWith(".sock")).slice(0, maxSockets)
   const answers = yield* Effect.forEach(sockets, (file) => ask(join(folder, file)), { concurrency: "unbounded" })
   return answers.flatMap((answer) => answer ?? [])
 })

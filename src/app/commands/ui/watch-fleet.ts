@@ -14,7 +14,7 @@ import type { FleetConnection, FleetDetails } from "./read-fleet.ts"
 /** Pause between two looks, ms: with the time of a look a change is on the page within two seconds. */
 const lookEvery = 1_000
 /** Longest pause after failures in a row, ms: a program of the kubeconfig may run for each try. */
-const longestPause = 15_000
+const maxPause = 15_000
 /** Pause between two readings of branches, queues, Events and the sessions of this machine, ms. */
 const detailsEvery = 5_000
 
@@ -66,7 +66,7 @@ const lookOn = (connect: Connect, knowledge: SubscriptionRef.SubscriptionRef<Kno
 /** Looks for ever. A cluster may come back, and credentials may be renewed, so it connects again after a failure. */
 const lookForEver = (connect: Connect, knowledge: SubscriptionRef.SubscriptionRef<Knowledge>) =>
   Effect.gen(function* () {
-    for (let pause = lookEvery; ; pause = Math.min(2 * pause, longestPause)) {
+    for (let pause = lookEvery; ; pause = Math.min(2 * pause, maxPause)) {
       const problem = yield* Effect.flip(lookOn(connect, knowledge, () => (pause = lookEvery)))
       yield* SubscriptionRef.update(knowledge, (known) => ({ ...known, page: staleFleetPage(known.page, problem) }))
       yield* Effect.sleep(pause)

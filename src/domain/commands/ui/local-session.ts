@@ -67,7 +67,7 @@ export const localEventText = (event: JsonObject): string | undefined => {
 }
 
 /** Most events of a session that are remembered. */
-const mostEvents = 200
+const maxEvents = 200
 
 /** The events so far, newest first, with one more. The same again only counts. */
 export const withLocalEvent = (
@@ -78,5 +78,5 @@ export const withLocalEvent = (
   const [last, ...others] = events
   return last?.text === text
     ? [{ at, text, count: last.count + 1 }, ...others]
-    : [{ at, text, count: 1 }, ...events].slice(0, mostEvents)
+    : [{ at, text, count: 1 }, ...events].slice(0, maxEvents)
 }

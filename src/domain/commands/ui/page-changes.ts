@@ -69,7 +69,7 @@ const changesBetween = (before: FleetPage, after: FleetPage): ReadonlyArray<Chan
 }
 
 /** Most changes that are remembered. */
-const mostChanges = 500
+const maxChanges = 500
 
 /**
  * The changes so far, newest first, with those between two looks. `now`: epoch ms of the later one. Looks at the same
@@ -87,7 +87,7 @@ export const rememberedChanges = (
     time: timeText(now),
     kind: "change"
   }))
-  return found.length === 0 ? earlier : [...found, ...earlier].slice(0, mostChanges)
+  return found.length === 0 ? earlier : [...found, ...earlier].slice(0, maxChanges)
 }
 
 /** The page with what was seen happening, among the Events by time. */
