@@ -68,8 +68,8 @@ const listKnown = Effect.fnUntraced(function* (
   return {
     items: read.flatMap(({ items }) => items),
     notes: [
-      `you may not list the branches of all namespaces of ${name}: those of ${known} are shown; name another one ` +
-        "with --namespace"
+      `you may not list the branches of all namespaces of ${name}: those of ${known} are shown; braid branches ` +
+        "--namespace NAME shows those of another one"
     ]
   }
 })
