@@ -6,7 +6,7 @@
 
 import { spawnSync } from "node:child_process"
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import {
@@ -20,21 +20,25 @@ import { buildGoPrograms } from "./go-programs.mjs"
 
 const modules = fileURLToPath(new URL("../test/kubernetes/modules", import.meta.url))
 const versions = readdirSync(modules).sort()
+const kubectlModules = fileURLToPath(new URL("../test/kubernetes/kubectl", import.meta.url))
+const kubectlVersions = readdirSync(kubectlModules).sort()
 
-const help = `npm run kubernetes [-- --version V]
+const help = `npm run kubernetes [-- --version V] [--kubectl V]
 
 Puts kube-apiserver, kube-controller-manager, etcd, kubectl and helm into a folder and prints that folder as the last
 line; does nothing if they are there. What KUBEBUILDER_ASSETS or PATH have in this version is linked, the rest is built
 with Go.
 
   --version V  ${versions.join(" or ")}; default ${defaultVersion}
+  --kubectl V  an older kubectl, ${kubectlVersions.join(" or ")}, in place of the control plane's own
   --help       this text
 
-The folder is $BRAID_CACHE/kubernetes/V; BRAID_CACHE is ~/.cache/braid unless set. To test against it:
+The folder is $BRAID_CACHE/kubernetes/V, or V-kubectl-V; BRAID_CACHE is ~/.cache/braid unless set. To test against it:
   KUBEBUILDER_ASSETS=$(npm run --silent kubernetes | tail -n 1) npm test`
 
 /**
- * One program: its package, the module that pins it, and whether a file that is here can be used in its place.
+ * One program: its package, the folder of the module that pins it, and whether a file that is here can be used in its
+ * place.
  *
  * @typedef {{
  *   readonly name: import("../lab/playground/kubernetes/programs.ts").ProgramName
@@ -44,18 +48,26 @@ The folder is $BRAID_CACHE/kubernetes/V; BRAID_CACHE is ~/.cache/braid unless se
  * }} Program
  */
 
-/** @param {string} version @returns {ReadonlyArray<Program>} */
-const programsOf = (version) => {
+/** @param {string} version @param {string | undefined} olderKubectl @returns {ReadonlyArray<Program>} */
+const programsOf = (version, olderKubectl) => {
   /** @param {ReadonlyArray<string>} ask @returns {Program["fits"]} */
-  const isVersion = (ask) => (file) => spawnSync(file, ask, { encoding: "utf8" }).stdout.includes(`v${version}`)
+  const isVersion =
+    (ask, of = version) =>
+    (file) =>
+      spawnSync(file, ask, { encoding: "utf8" }).stdout.includes(`v${of}`)
+  const module = join(modules, version)
+  const kubectl =
+    olderKubectl === undefined
+      ? { module, package: "k8s.io/kubernetes/cmd/kubectl" }
+      : { module: join(kubectlModules, olderKubectl), package: "kubectl" }
   const kubernetes = "k8s.io/kubernetes/cmd"
   const [server, manager] = /** @type {const} */ (["kube-apiserver", "kube-controller-manager"])
   return [
-    { name: "etcd", package: "go.etcd.io/etcd/server/v3", module: version, fits: () => true },
-    { name: server, package: `${kubernetes}/${server}`, module: version, fits: isVersion(["--version"]) },
-    { name: manager, package: `${kubernetes}/${manager}`, module: version, fits: isVersion(["--version"]) },
-    { name: "kubectl", package: `${kubernetes}/kubectl`, module: version, fits: isVersion(["version", "--client"]) },
-    { name: "helm", package: "helm.sh/helm/v3/cmd/helm", module: defaultVersion, fits: takesChart }
+    { name: "etcd", package: "go.etcd.io/etcd/server/v3", module, fits: () => true },
+    { name: server, package: `${kubernetes}/${server}`, module, fits: isVersion(["--version"]) },
+    { name: manager, package: `${kubernetes}/${manager}`, module, fits: isVersion(["--version"]) },
+    { name: "kubectl", ...kubectl, fits: isVersion(["version", "--client"], olderKubectl) },
+    { name: "helm", package: "helm.sh/helm/v3/cmd/helm", module: join(modules, defaultVersion), fits: takesChart }
   ]
 }
 
@@ -65,24 +77,32 @@ const fail = (message) => {
   process.exit(1)
 }
 
-/** @param {Program} program @returns {string | undefined} */
-const findInstalled = (program) => installedPrograms(program.name, process.env).find(program.fits)
+/**
+ * A file that can be used: an installed program, or what was built of the same control plane with its own kubectl.
+ *
+ * @param {Program} program @param {string} version @returns {string | undefined}
+ */
+const findUsable = (program, version) =>
+  [...installedPrograms(program.name, process.env), join(cacheFolder(version, process.env), program.name)].find(
+    (file) => isProgram(file) && program.fits(file)
+  )
 
 /**
  * The flags that write a module's versions into its programs; each program takes those of packages that it has. Without
  * them kube-apiserver calls itself v0.0.0, which clients dislike, and helm takes a cluster that it cannot ask for
  * Kubernetes 1.20.
  *
- * @param {string} module @param {string} helm the version of helm
+ * @param {string} module its folder, which is named after its version @param {string} helm the version of helm
  */
 const stamps = (module, helm) => {
-  const [major = "", minor = ""] = module.split(".")
+  const version = basename(module)
+  const [major = "", minor = ""] = version.split(".")
   const minimum = ["pkg/chartutil", "pkg/lint/rules"].flatMap((name) => [
     `${name}.k8sVersionMajor=${major}`,
     `${name}.k8sVersionMinor=${minor}`
   ])
   return [
-    `k8s.io/component-base/version.gitVersion=v${module}`,
+    `k8s.io/component-base/version.gitVersion=v${version}`,
     ...[`internal/version.version=${helm}`, ...minimum].map((stamp) => `helm.sh/helm/v3/${stamp}`)
   ]
 }
@@ -93,17 +113,21 @@ const stamps = (module, helm) => {
  * @param {string} module @param {ReadonlyArray<Program>} programs @param {string} folder
  */
 const build = async (module, programs, folder) => {
-  const cwd = join(modules, module)
-  const [, helm = ""] = /^\s*helm\.sh\/helm\/v3 (\S+)$/mu.exec(readFileSync(join(cwd, "go.mod"), "utf8")) ?? []
-  await buildGoPrograms({ module: cwd, programs, folder, stamps: stamps(module, helm) }).catch((error) =>
+  const [, helm = ""] = /^\s*helm\.sh\/helm\/v3 (\S+)$/mu.exec(readFileSync(join(module, "go.mod"), "utf8")) ?? []
+  await buildGoPrograms({ module, programs, folder, stamps: stamps(module, helm) }).catch((error) =>
     fail(error instanceof Error ? error.message : String(error))
   )
 }
 
 const readArguments = () => {
   try {
-    return parseArgs({ options: { version: { type: "string", default: defaultVersion }, help: { type: "boolean" } } })
-      .values
+    return parseArgs({
+      options: {
+        version: { type: "string", default: defaultVersion },
+        kubectl: { type: "string" },
+        help: { type: "boolean" }
+      }
+    }).values
   } catch (error) {
     return fail(`${error instanceof Error ? error.message : String(error)}\n\n${help}`)
   }
@@ -112,17 +136,19 @@ const readArguments = () => {
 const main = async () => {
   const values = readArguments()
   if (values.help) return console.log(help)
-  const { version } = values
+  const { kubectl, version } = values
   if (!versions.includes(version)) fail(`--version ${version} is not one that tests know: ${versions.join(", ")}`)
-  const folder = cacheFolder(version, process.env)
+  if (kubectl !== undefined && !kubectlVersions.includes(kubectl))
+    fail(`--kubectl ${kubectl} is not one that tests know: ${kubectlVersions.join(", ")}`)
+  const folder = cacheFolder(kubectl === undefined ? version : `${version}-kubectl-${kubectl}`, process.env)
   mkdirSync(folder, { recursive: true })
   /** @type {Program[]} */
   const missing = []
-  for (const program of programsOf(version)) {
+  for (const program of programsOf(version, kubectl)) {
     const target = join(folder, program.name)
     // A helm of an earlier build may be unfit; that of a version's own folder has its version.
     if (isProgram(target) && (program.name !== "helm" || program.fits(target))) continue
-    const installed = findInstalled(program)
+    const installed = findUsable(program, version)
     if (installed === undefined || installed === target) missing.push(program)
     else {
       // There may be a link whose target is gone.

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process"
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -56,6 +56,17 @@ describe("scripts/kubernetes.mjs", () => {
     )
   })
 
+  it("takes an older kubectl beside a control plane that was built before", () => {
+    const assets = install("assets", "1.36.3")
+    expect(run([], { KUBEBUILDER_ASSETS: assets }).status).toBe(0)
+    const older = install("older", "1.29.15", ["kubectl"])
+    const { last, status } = run(["--kubectl", "1.29.15"], { KUBEBUILDER_ASSETS: older })
+    expect([status, last]).toEqual([0, join(folder, "cache", "kubernetes", "1.36.3-kubectl-1.29.15")])
+    const linked = (name: string) => realpathSync(join(String(last), name))
+    expect(linked("kubectl")).toBe(join(older, "kubectl"))
+    expect(linked("kube-apiserver")).toBe(join(assets, "kube-apiserver"))
+  })
+
   it("takes no helm, installed or built before, that refuses the chart where it can ask no cluster", () => {
     const assets = install("assets", "1.34.4")
     expect(run(["--version", "1.34.4"], { KUBEBUILDER_ASSETS: assets }).status).toBe(0)
@@ -70,6 +81,7 @@ describe("scripts/kubernetes.mjs", () => {
       status: 1,
       stderr: expect.stringContaining("--version 1.2.3 is not one that tests know: 1.34.4, 1.36.3") as string
     })
+    expect(run(["--kubectl", "1.2.3"]).stderr).toContain("--kubectl 1.2.3 is not one that tests know: 1.29.15")
     expect(run(["--verion", "1.34.4"])).toMatchObject({
       status: 1,
       stderr: expect.stringContaining("--verion") as string

@@ -53,6 +53,36 @@ const atPrimary = [
   roleAndBinding("people-all", proxied(["get", "create", "update", "patch", "delete"]), all),
   roleAndBinding("people-read", proxied(["get"]), readers)
 ].join("\n---\n")
+/** A metrics server, as far as `kubectl top` sees it. */
+const podMetrics = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: {
+    name: "pods.metrics.k8s.io",
+    annotations: { "api-approved.kubernetes.io": "unapproved, it stands in for a metrics server" }
+  },
+  spec: {
+    group: "metrics.k8s.io",
+    scope: "Namespaced",
+    names: { plural: "pods", kind: "PodMetrics", listKind: "PodMetricsList" },
+    versions: [
+      {
+        name: "v1beta1",
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } }
+      }
+    ]
+  }
+}
+const measured = {
+  apiVersion: "metrics.k8s.io/v1beta1",
+  kind: "PodMetrics",
+  metadata: { name: "echo", namespace: "default" },
+  timestamp: "2026-01-01T00:00:00Z",
+  window: "30s",
+  containers: [{ name: "main", usage: { cpu: "7m", memory: "5Mi" } }]
+}
 const reads = { apiGroups: [""], resources: ["configmaps", "pods", "pods/log"], verbs: ["get", "list", "watch"] }
 const atMember = [
   roleAndBinding(
@@ -60,7 +90,8 @@ const atMember = [
     [
       reads,
       { apiGroups: [""], resources: ["configmaps"], verbs: ["create", "update", "patch", "delete"] },
-      { apiGroups: [""], resources: ["pods/exec", "pods/portforward"], verbs: ["create", "get"] }
+      { apiGroups: [""], resources: ["pods/exec", "pods/portforward"], verbs: ["create", "get"] },
+      { apiGroups: ["metrics.k8s.io"], resources: ["pods"], verbs: ["get", "list"] }
     ],
     `primary:${all}`
   ),
@@ -215,6 +246,20 @@ describeKubernetes("requests of people", (assets) => {
     goOn()
     await once(child, "close")
     expect(printed()).toBe("first line\nsecond line\n")
+  })
+
+  it("see what pods use, where something measures it", async () => {
+    expect(await failure("ann", "top", "pod", "echo")).toContain("Metrics API not available")
+    const { plane } = real.cluster(member).cluster
+    await plane.apply(JSON.stringify(podMetrics))
+    await untilTrue("the resource is served", () =>
+      plane.apply(JSON.stringify(measured)).then(
+        () => true,
+        () => false
+      )
+    )
+    expect(await kube("ann", "top", "pod", "echo", "--no-headers")).toMatch(/^echo +7m +5Mi/u)
+    expect(await failure("bob", "top", "pod", "echo")).toContain('User "primary:bob" cannot get resource "pods"')
   })
 
   /** Opens a connection to a program in a pod, as kubectl did before it had WebSockets. */

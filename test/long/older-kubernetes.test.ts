@@ -3,7 +3,6 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { beforeAll, describe, expect, it } from "vitest"
 
-const version = "1.34.4"
 const cwd = fileURLToPath(new URL("../..", import.meta.url))
 
 /** A script of the project; what it wrote, and its exit code. */
@@ -16,17 +15,28 @@ const run = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>> 
     })
   )
 
-describe(`Kubernetes ${version}`, () => {
+/** The folder of the programs, which are built if they are not there yet. */
+const programs = async (...flags: ReadonlyArray<string>): Promise<string> => {
+  const { code, stdout } = await run(["scripts/kubernetes.mjs", ...flags])
+  expect(code, stdout).toBe(0)
+  return stdout.trimEnd().split("\n").at(-1) ?? ""
+}
+
+const pass = async (tests: string, assets: string): Promise<void> => {
+  const { code, stdout } = await run(["scripts/test.mjs", "--real", tests], { KUBEBUILDER_ASSETS: assets })
+  expect(code, stdout.slice(-20_000)).toBe(0)
+}
+
+describe("Kubernetes 1.34.4", () => {
   let assets = ""
   beforeAll(async () => {
-    // Built, if it is not there yet.
-    const { code, stdout } = await run(["scripts/kubernetes.mjs", "--version", version])
-    expect(code, stdout).toBe(0)
-    assets = stdout.trimEnd().split("\n").at(-1) ?? ""
+    assets = await programs("--version", "1.34.4")
   })
 
-  it.each(["test/kubernetes", "test/charts"])("%s passes", async (folder) => {
-    const { code, stdout } = await run(["scripts/test.mjs", "--real", folder], { KUBEBUILDER_ASSETS: assets })
-    expect(code, stdout.slice(-20_000)).toBe(0)
-  })
+  it.each(["test/kubernetes", "test/charts"])("%s passes", (folder) => pass(folder, assets))
+})
+
+describe("kubectl 1.29.15", () => {
+  it("reaches a member that dials out", async () =>
+    pass("test/kubernetes/people.test.ts", await programs("--kubectl", "1.29.15")))
 })
