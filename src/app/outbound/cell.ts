@@ -143,8 +143,8 @@ const momentOf = ({ clock, elapsed }: State): TunnelMoment => ({
 
 const perform = (state: State, action: CellAction): void => {
   if (action._tag === "Report") {
-    const { name, why } = action
-    state.events.record(mirrordClusters, { metadata: { name } }, { reason: "TunnelRefused", message: why })
+    const { name, reason, why: message } = action
+    state.events.record(mirrordClusters, { metadata: { name } }, { reason, message })
     return
   }
   const tunnel = state.tunnels.get(action.id)
@@ -314,7 +314,7 @@ const accept = (state: State, open: CellTunnel): void => {
   const over = Effect.flatMap(open.ended, (why) => {
     state.tunnels.delete(tunnel.id)
     state.held.delete(tunnel.id)
-    state.known = afterEnded(state.known, tunnel, why, momentOf(state))
+    carryOut(state, afterEnded(state.known, tunnel, why, momentOf(state)))
     return logInfo("tunnel of a member is over", { cluster: tunnel.member.name, tunnel: tunnel.id, why })
   })
   state.run(over)

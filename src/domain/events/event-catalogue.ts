@@ -119,6 +119,11 @@ export const eventCatalogue = {
     on: cluster,
     when: "a Secret has another token now that is older than the renewed one in use, as Helm's next upgrade writes it"
   },
+  TunnelLimited: {
+    type: "Warning",
+    on: cluster,
+    when: "the last three tunnels of a cluster that dials out ended after the same time: something on the way limits it"
+  },
   TunnelRefused: {
     type: "Warning",
     on: cluster,

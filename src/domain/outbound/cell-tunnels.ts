@@ -22,6 +22,13 @@ const lookEvery = 5 * second
 /** Keys of one member that are remembered beside a tunnel's own; few of their certificates last at the same time. */
 const maxKeys = 4
 
+/** A path limits its connections, if it ends so many tunnels of a member in a row after the same time. */
+const limitedAfter = 3
+/** How much these times may differ, ms. */
+const limitSpread = 2 * second
+/** A tunnel that ends sooner has another reason, ms. */
+const minLimit = 10 * second
+
 /** The certificate of a member, as the port for tunnels has it. */
 export interface TunnelMember {
   readonly name: ClusterName
@@ -46,12 +53,21 @@ export interface CellTunnel extends BoundedTunnel {
 /** A tunnel in a cell. */
 export type TunnelRef = Pick<CellTunnel, "id" | "member">
 
+interface Parting {
+  /** Epoch ms. */
+  readonly at: number
+  /** A clause. */
+  readonly why: string
+  /** How long each of the member's last tunnels was used, ms, newest last. Empty if this cell ended the last one. */
+  readonly lasted: ReadonlyArray<number>
+}
+
 export interface CellTunnels {
   /** In the order in which the tunnels were accepted. No entry is empty. */
   readonly byName: ReadonlyMap<ClusterName, ReadonlyArray<CellTunnel>>
   readonly lastId: number
-  /** When and why the last tunnel of a member ended that has none. `at`: epoch ms; `why`: a clause. */
-  readonly partings: ReadonlyMap<ClusterName, { readonly at: number; readonly why: string }>
+  /** When and why the last tunnel of a member ended. */
+  readonly partings: ReadonlyMap<ClusterName, Parting>
   /** When this cell began to accept tunnels, epoch ms. */
   readonly startedAt: number
 }
@@ -64,8 +80,13 @@ export type CellAction =
   /** Send the outpost the reason, a sentence, and end the tunnel. */
   | { readonly _tag: "Refuse"; readonly id: number; readonly why: string }
   | { readonly _tag: "Destroy"; readonly id: number; readonly why: string }
-  /** Report on the cluster of the tunnel that stays. `why`: a sentence. */
-  | { readonly _tag: "Report"; readonly name: ClusterName; readonly why: string }
+  /** Record an Event on the cluster. `why`: a sentence. */
+  | {
+      readonly _tag: "Report"
+      readonly name: ClusterName
+      readonly reason: "TunnelRefused" | "TunnelLimited"
+      readonly why: string
+    }
 
 export interface CellStep {
   readonly tunnels: CellTunnels
@@ -118,21 +139,46 @@ export const afterAccepted = (
 }
 
 /** Removes this tunnel alone: its member may have others. */
-const without = (cell: CellTunnels, { id, member: { name } }: TunnelRef, why: string, now: number): CellTunnels => {
+const without = (cell: CellTunnels, { id, member: { name } }: TunnelRef, { why, ...parting }: Parting): CellTunnels => {
   const rest = tunnelsOf(cell, name).filter((other) => other.id !== id)
   const left = withTunnels(cell, name, rest)
   if (rest.length === tunnelsOf(cell, name).length || currentOf(left, name) !== undefined) return left
   // A replaced tunnel that ends late is not the reason why there is no other one.
   const isNews = tunnelsOf(cell, name).find((tunnel) => tunnel.id === id)?.state !== "Draining"
-  return isNews ? { ...left, partings: new Map(left.partings).set(name, { at: now, why: quotation(why) }) } : left
+  return isNews ? { ...left, partings: new Map(left.partings).set(name, { ...parting, why: quotation(why) }) } : left
 }
 
-/** Takes note of a tunnel that has ended. `why`: a clause. */
-export const afterEnded = (cell: CellTunnels, tunnel: TunnelRef, why: string, { now }: TunnelMoment): CellTunnels =>
-  without(cell, tunnel, why, now)
+/** The time after which something ends each tunnel, ms; `undefined` if there is no sign of such a limit. */
+const limitOf = (lasted: ReadonlyArray<number>): number | undefined => {
+  const [min, max] = [Math.min(...lasted), Math.max(...lasted)]
+  return lasted.length === limitedAfter && min >= minLimit && max - min <= limitSpread ? max : undefined
+}
+
+const whyLimited = (limit: number): string =>
+  `each of the last ${limitedAfter} tunnels ended after ${spanText(limit)}: a proxy or load balancer on the way ` +
+  "limits connections, or the operator of that cluster ends again and again"
+
+/** Takes note of a tunnel that has ended without this cell's doing. `why`: a clause. */
+export const afterEnded = (
+  cell: CellTunnels,
+  tunnel: TunnelRef,
+  why: string,
+  { elapsed, now }: TunnelMoment
+): CellStep => {
+  const { name } = tunnel.member
+  const before = cell.partings.get(name)?.lasted ?? []
+  const ended = currentOf(cell, name)
+  const lasted = ended?.id === tunnel.id ? [...before, elapsed - ended.since].slice(-limitedAfter) : before
+  const tunnels = without(cell, tunnel, { at: now, why, lasted })
+  const limit = limitOf(lasted)
+  if (limit === undefined || ended?.id !== tunnel.id || limitOf(before) !== undefined) return { tunnels, actions: [] }
+  const cure = "Let it pass TCP on as it is, or raise the limit; otherwise look at the log of that operator."
+  const report = `Sessions and requests over cluster ${quoted(name)} break: ${whyLimited(limit)}. ${cure}`
+  return { tunnels, actions: [{ _tag: "Report", name, reason: "TunnelLimited", why: report }] }
+}
 
 const refuse = (cell: CellTunnels, tunnel: TunnelRef, why: string, now: number): CellStep => ({
-  tunnels: without(cell, tunnel, why, now),
+  tunnels: without(cell, tunnel, { at: now, why, lasted: [] }),
   actions: [{ _tag: "Refuse", id: tunnel.id, why }]
 })
 
@@ -162,7 +208,7 @@ export const afterHello = (cell: CellTunnels, { id, member }: TunnelRef, moment:
   const isSame = before?.keys.includes(member.keyId) ?? false
   if (before !== undefined && !isSame && !isSuspect(before, elapsed)) {
     const { actions, tunnels } = refuse(cell, tunnel, whyTaken(before, elapsed), now)
-    return { tunnels, actions: [...actions, { _tag: "Report", name, why: whyRival(tunnel) }] }
+    return { tunnels, actions: [...actions, { _tag: "Report", name, reason: "TunnelRefused", why: whyRival(tunnel) }] }
   }
   const keys = before !== undefined && isSame ? before.keys : tunnel.keys
   const live: CellTunnel = { ...tunnel, state: "Live", since: elapsed, liveAt: now, keys }
@@ -242,7 +288,7 @@ export const cellPlan = (
   for (const tunnel of allTunnels(tunnels)) {
     const why = reachedBound(tunnel, moment)
     if (why === undefined) continue
-    tunnels = without(tunnels, tunnel, why, now)
+    tunnels = without(tunnels, tunnel, { at: now, why, lasted: [] })
     actions.push({ _tag: "Destroy", id: tunnel.id, why })
   }
   const left = allTunnels(tunnels)
@@ -270,9 +316,11 @@ export const whyUnusable = (
     return `Nothing has come from cluster ${quoted(name)} for ${silence}, although its tunnel stands; ${cure}.`
   }
   const parting = cell.partings.get(name)
+  const limit = limitOf(parting?.lasted ?? [])
+  const limited = limit === undefined ? "" : `; ${whyLimited(limit)}`
   const since =
     parting === undefined
       ? `this operator began to listen at ${momentText(cell.startedAt)}`
-      : `its tunnel ended at ${momentText(parting.at)} (${parting.why})`
+      : `its tunnel ended at ${momentText(parting.at)} (${parting.why}${limited})`
   return `Cluster ${quoted(name)} has not dialled since ${since}; ${cure}.`
 }

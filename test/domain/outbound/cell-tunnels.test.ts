@@ -102,7 +102,7 @@ describe("the tunnels of a cell", () => {
     ])
     expect([cell.current, cell.since]).toEqual([2, 9])
     // The end of the first one comes late, and twice.
-    for (const why of ["drained", "again"]) cell.cell = afterEnded(cell.cell, first, why, cell.moment)
+    for (const why of ["drained", "again"]) cell.step(afterEnded(cell.cell, first, why, cell.moment))
     expect([cell.current, cell.why]).toEqual([2, undefined])
     expect(cell.hello(first)).toEqual([])
     expect(currentOf(cell.cell, clusterName("c"))?.id).toBe(3)
@@ -151,7 +151,7 @@ describe("the tunnels of a cell", () => {
     expect(refusing("k")).toEqual([])
     const late = cell.accept("k")
     expect(refusing("k")).toMatchObject([{ id: late.id }])
-    cell.cell = afterEnded(cell.cell, late, "late", cell.moment)
+    cell.step(afterEnded(cell.cell, late, "late", cell.moment))
     expect(refusing("k6").map((action) => "id" in action && action.id)).toEqual([first.id, second.id])
     // It has started again without having kept its new certificate.
     expect(cell.live("k")).toMatchObject({ id: cell.current })
@@ -159,7 +159,7 @@ describe("the tunnels of a cell", () => {
     expect(cell.hello(cell.accept("stranger"))[0]).toMatchObject({ _tag: "Refuse" })
     const stopped = cell.cell
     expect(afterRenewed(newCell(start), first, "k2")).toEqual(newCell(start))
-    expect(afterEnded(stopped, { ...first, id: 99 }, "late", cell.moment)).toEqual(stopped)
+    expect(afterEnded(stopped, { ...first, id: 99 }, "late", cell.moment).tunnels).toEqual(stopped)
   })
 
   it("are refused at once when a member leaves", () => {
@@ -219,9 +219,34 @@ describe("the tunnels of a cell", () => {
   it("that are drained say nothing of why there is none", () => {
     const cell = new Driven()
     const [first, second] = [cell.live("k"), cell.live("k")]
-    cell.cell = afterEnded(cell.cell, second, "reset.", cell.moment)
+    cell.step(afterEnded(cell.cell, second, "reset.", cell.moment))
     cell.at = 60
-    cell.cell = afterEnded(cell.cell, first, "drained", cell.moment)
+    cell.step(afterEnded(cell.cell, first, "drained", cell.moment))
     expect(cell.why).toContain("2026-01-01 00:00 UTC (reset);")
+  })
+
+  it("that end three times in a row after the same time are limited by the way, which is told once", () => {
+    const cell = new Driven()
+    /** Reports about tunnels that last so long, s, and end. */
+    const told = (...times: ReadonlyArray<number>) =>
+      times.map((time) => {
+        const tunnel = cell.live("k")
+        cell.at += time
+        return cell.step(afterEnded(cell.cell, tunnel, "reset", cell.moment)).length
+      })
+    expect(told(300, 60, 61.5, 300, 60, 60)).toEqual([0, 0, 0, 0, 0, 0])
+    const greeted = cell.accept("k")
+    cell.step(afterEnded(cell.cell, greeted, "reset", cell.moment))
+    const third = cell.live("k")
+    cell.at += 61
+    const [report] = cell.step(afterEnded(cell.cell, third, "reset", cell.moment))
+    const why = "each of the last 3 tunnels ended after 1m1s: a proxy or load balancer on the way limits connections"
+    expect(report).toMatchObject({ _tag: "Report", name: b, reason: "TunnelLimited" })
+    expect([report?._tag === "Report" && report.why, cell.why].every((text) => String(text).includes(why))).toBe(true)
+    expect(told(60, 60)).toEqual([0, 0])
+    // Tunnels that this cell ends say nothing of the way, nor do those that end at once.
+    cell.until(cell.at + 1)
+    expect(told(1, 1, 1)).toEqual([0, 0, 0])
+    expect(cell.why).not.toContain("limits")
   })
 })
