@@ -28,9 +28,12 @@ export interface EventSeries extends Occurrences {
   readonly failures: number
 }
 
-/** The key of a series: Events with the same key belong to the same series. */
-export const seriesKey = ({ uid }: InvolvedObject, { cluster, reason }: SessionEvent): string =>
-  `${uid} ${reason} ${cluster ?? ""}`
+/**
+ * The key of a series: Events with the same key belong to the same series. Clusters of a fleet have no UID, and an
+ * object that was made again under its name has another one.
+ */
+export const seriesKey = ({ kind, name, namespace, uid }: InvolvedObject, { cluster, reason }: SessionEvent): string =>
+  [kind, namespace, name, uid, reason, cluster].join(" ")
 
 /** One occurrence of an Event. `name`: for the Event object, in case that the series is new. */
 export type Occurrence = Pick<EventSeries, "name" | "about" | "event">

@@ -7,6 +7,7 @@ import {
   type EventSeries,
   maxTries,
   occurred,
+  seriesKey,
   wasRefused,
   wasWritten
 } from "../../../src/domain/events/event-series.ts"
@@ -22,6 +23,17 @@ const begin = Date.UTC(2026, 0, 1)
 const happen = (series: EventSeries | undefined, now: number) => occurred(series, { name: "mc-1.1", about, event }, now)
 
 describe("a series of Events", () => {
+  it("is of one object, one reason and one cluster, also where objects have no UID", () => {
+    const cluster = (name: string) => ({ ...about, kind: "MirrordCluster", name, uid: "" })
+    const keys = [
+      ...["b", "c"].map((name) => seriesKey(cluster(name), { reason: "ClusterLost", message: name })),
+      ...["u", "v"].map((uid) => seriesKey({ ...about, uid }, event)),
+      seriesKey(about, { ...event, cluster: "c" }),
+      seriesKey({ ...about, namespace: "shop" }, event)
+    ]
+    expect(new Set(keys).size).toBe(keys.length)
+    expect(seriesKey(about, { ...event, message: "again" })).toBe(seriesKey(about, event))
+  })
   it("is written at once, and is at rest until it happens again", () => {
     const series = happen(undefined, begin)
     expect(dueAt(series)).toBe(begin)
