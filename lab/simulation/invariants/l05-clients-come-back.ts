@@ -8,7 +8,8 @@ import { defaultLeaseTimes } from "../../../src/domain/leadership/lease-times.ts
 import { leases } from "../../../src/domain/resources/core-kinds.ts"
 import { operatorNamespace } from "../world/operator-replica.ts"
 import type { SimClient } from "../world/sim-client.ts"
-import type { SimCluster, World } from "../world/world.ts"
+import type { World } from "../world/world.ts"
+import { isHopeless, workloadsFor } from "./hopeless.ts"
 import type { Invariant } from "./invariant.ts"
 import { waitsForEver } from "./waits-for-ever.ts"
 
@@ -24,33 +25,15 @@ const answersOfSubstance: ReadonlySet<number> = new Set([400, 403, 404, 409, 410
 /** A refusal that says of a sound request that its session does not come about. */
 const tooLate = /did not become usable in time/u
 
-/** The clusters that sessions over many need. */
-const neededBy = (world: World): ReadonlyArray<string> => {
-  const { plan } = world
-  const inFleet = plan.clusters.map(({ name }) => name).filter((name) => world.isInFleet(name))
-  return [plan.primary, plan.defaultCluster, world.defaultCluster, ...(plan.sessionStart === "all" ? inFleet : [])]
-}
-
-/** Those of them that run workloads. */
-const workloadsOf = (world: World): ReadonlyArray<SimCluster> =>
-  neededBy(world)
-    .filter((name) => world.plan.clusters.some((cluster) => cluster.name === name))
-    .map((name) => world.cluster(name))
-
-/** Whether a client cannot be served for good: a cluster that it needs has no operator, or no pods of the target. */
-const isHopeless = (world: World, client: SimClient | undefined): boolean => {
-  const needed = client?.isOfOneCluster === true ? [client.home] : neededBy(world)
+/** Whether a copy over many clusters is wanted of a workload that a cluster does not have. */
+const isOfNothing = (world: World, client: SimClient): boolean => {
+  const { isOfOneCluster, wish } = client
   return (
-    needed.some((name) => world.cluster(name).host.isGone) ||
-    (client?.wish === undefined && workloadsOf(world).some(({ kubelet }) => kubelet.podsOf("myapp").length === 0))
+    wish !== undefined &&
+    !isOfOneCluster &&
+    workloadsFor(world, client).some(({ kubelet }) => !kubelet.hasWorkload(wish.kind, wish.name))
   )
 }
-
-/** Whether a copy over many clusters is wanted of a workload that a cluster does not have. */
-const isOfNothing = (world: World, { isOfOneCluster, wish }: SimClient): boolean =>
-  wish !== undefined &&
-  !isOfOneCluster &&
-  workloadsOf(world).some(({ kubelet }) => !kubelet.hasWorkload(wish.kind, wish.name))
 
 /**
  * Whether the leader of an elected operator may not act yet, because it could not renew its Lease for a while. In such

@@ -11,6 +11,7 @@ import type { OperatorReplica } from "../world/operator-replica.ts"
 import type { Wire } from "../world/tunnel.ts"
 import type { TimedEvent } from "../world/world-event.ts"
 import type { World } from "../world/world.ts"
+import { isHopeless } from "./hopeless.ts"
 import type { Checker, EventOf, Invariant } from "./invariant.ts"
 
 const second = 1_000
@@ -389,29 +390,36 @@ const membersGoOn: Invariant = {
   ofOutbound: true,
   sentence: "A session of a member alone goes on, whatever becomes of the member's tunnel.",
   begin: (world) => {
-    /** When something else was wrong last, and from when on it is of no more effect. */
-    let [faultAt, calmFrom] = [-Infinity, -Infinity]
+    /** When something else was wrong last; whether that was healed, and from when on it is of no more effect. */
+    let [faultAt, isHealed, calmFrom] = [-Infinity, true, -Infinity]
+    const wrong = (at: number): void => {
+      faultAt = at
+      isHealed = false
+    }
     const askedAt = new Map<string, number>()
     const codes = new Map<string, number | undefined>()
     const isTouched = (client: string): boolean => {
       const since = askedAt.get(client) ?? -Infinity
-      return since <= faultAt || (faultAt > -Infinity && (calmFrom < faultAt || since < calmFrom))
+      return since <= faultAt || !isHealed || since < calmFrom
     }
-    /** Whether a client's own cluster dials out, and its session is of that cluster alone. */
-    const isOfMember = (client: string): boolean => {
-      const { home = "", isOfOneCluster = false } = world().clients.get(client) ?? {}
-      return isOfOneCluster && world().outbound?.members.includes(home) === true
+    /** Whether a client's own cluster dials out and can serve it, and its session is of that cluster alone. */
+    const isOfMember = (name: string): boolean => {
+      const client = world().clients.get(name)
+      if (client === undefined || !client.isOfOneCluster || isHopeless(world(), client)) return false
+      return world().outbound?.members.includes(client.home) === true
     }
     return {
       on: {
         Step: ({ at, text }) => {
-          if (text === "heal all") calmFrom = at + calmAfter
+          if (text !== "heal all" || isHealed) return
+          isHealed = true
+          calmFrom = at + calmAfter
         },
         Fault: (event) => {
-          if (!isOfTunnel(world(), event)) faultAt = event.at
+          if (!isOfTunnel(world(), event)) wrong(event.at)
         },
         Operator: ({ at, change, cluster }) => {
-          if (change !== "started" && cluster !== world().plan.primary) faultAt = at
+          if (change !== "started" && cluster !== world().plan.primary) wrong(at)
         },
         ClientAsks: ({ at, client }) => {
           if (!askedAt.has(client)) askedAt.set(client, at)

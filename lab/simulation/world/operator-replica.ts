@@ -113,6 +113,8 @@ export class OperatorReplica {
   readonly #index: number
   readonly #name: string
   #pod: OperatorPod | undefined
+  /** The pod that ends, while its process may still run. */
+  #ending: OperatorPod | undefined
   #pods = 0
   #process: SimProcess | undefined
   #facade: OperatorFacade["Service"] | undefined
@@ -174,10 +176,11 @@ export class OperatorReplica {
 
   /** Whether the cluster's Lease names this replica. */
   get holdsLease(): boolean {
-    if (this.#pod === undefined) return this.#options.replicas === undefined
+    const pod = this.#pod ?? this.#ending
+    if (pod === undefined) return this.#options.replicas === undefined
     const lease = this.#options.server.objects.peek(leases, "mirrord-operator", operatorNamespace)
     const { holderIdentity = "" } = (lease?.["spec"] ?? {}) as { readonly holderIdentity?: string }
-    return holderIdentity.startsWith(`${this.#pod.name}_${this.#pod.uid}_`)
+    return holderIdentity.startsWith(`${pod.name}_${pod.uid}_`)
   }
 
   start(): void {
@@ -256,11 +259,13 @@ export class OperatorReplica {
     if (this.#pod === undefined || this.#pod.uid !== uid) return
     const { kernel } = this.#options
     const process = this.#process
+    this.#ending = this.#pod
     this.#pod = undefined
     this.#isTerminating = true
     this.#terminate()
     kernel.after(terminationGrace, () => {
       if (this.#process === process) this.crash("killed after its grace")
+      this.#ending = undefined
       this.#isTerminating = false
       if (this.#retired !== undefined) return this.#retired()
       this.#makePod()
