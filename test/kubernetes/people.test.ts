@@ -42,8 +42,9 @@ const roleAndBinding = (name: string, rules: ReadonlyArray<object>, group: strin
       subjects: [{ kind: "Group", name: group, apiGroup: "rbac.authorization.k8s.io" }]
     }
   ]
-    .map((object) => JSON.stringify(object))
-    .join("\n---\n")
+    // An older kubectl that sees JSON first does not look for YAML behind it.
+    .map((object) => `---\n${JSON.stringify(object)}\n`)
+    .join("")
 
 const proxied = (verbs: ReadonlyArray<string>) => [
   { apiGroups: ["operator.metalbear.co"], resources: ["mirrordclusters/proxy"], resourceNames: [member], verbs },
@@ -52,7 +53,7 @@ const proxied = (verbs: ReadonlyArray<string>) => [
 const atPrimary = [
   roleAndBinding("people-all", proxied(["get", "create", "update", "patch", "delete"]), all),
   roleAndBinding("people-read", proxied(["get"]), readers)
-].join("\n---\n")
+].join("")
 /** A metrics server, as far as `kubectl top` sees it. */
 const podMetrics = {
   apiVersion: "apiextensions.k8s.io/v1",
@@ -101,7 +102,7 @@ const atMember = [
     [reads, { apiGroups: [""], resources: ["pods/exec"], verbs: ["create", "get"] }],
     `primary:${readers}`
   )
-].join("\n---\n")
+].join("")
 
 describeKubernetes("requests of people", (assets) => {
   const real = useKubernetesPlayground(assets, {
