@@ -214,6 +214,12 @@ const kindOf = (path, value) => {
 
 const name = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 const scalar = ["string", "number", "boolean"]
+/** @param {number} minimum */
+const quantitySchema = (minimum) => ({
+  type: ["number", "string"],
+  minimum,
+  pattern: "^(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([numkKMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+)?)?$"
+})
 /** @param {number} minimum @param {number} maximum @param {string} pattern */
 const wholeSchema = (minimum, maximum, pattern) => ({ type: ["integer", "string"], minimum, maximum, pattern })
 /** @param {ReadonlyArray<string>} words */
@@ -256,11 +262,8 @@ const kindSchemas = {
   port: wholeSchema(0, 65_535, "^([1-9][0-9]{0,4})?$"),
   address: { type: "string", pattern: "^((\\[[0-9a-fA-F:.]+\\]|[^:[\\]]+):[0-9]{1,5})?$" },
   cellAddress: { type: "string", pattern: `(${forms.cellAddress.pattern.source})|^$` },
-  quantity: {
-    type: ["number", "string"],
-    minimum: 0,
-    pattern: "^(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([numkKMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+)?)?$"
-  },
+  quantity: quantitySchema(0),
+  operatorMemory: quantitySchema(134_217_728),
   pull: wordsSchema(["Always", "IfNotPresent", "Never"]),
   preemption: wordsSchema(["PreemptLowerPriority", "Never"]),
   list: { type: "array" },

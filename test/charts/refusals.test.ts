@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs"
 import { beforeAll, describe, expect, it } from "vitest"
 import { parse } from "yaml"
+import { memoryProblem } from "../../src/domain/server/memory-limit.ts"
 import { nested } from "./chart-values.ts"
 import { Chart, Rendered } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
@@ -14,6 +15,8 @@ interface Refusal {
   readonly sentences: ReadonlyArray<string>
 }
 const refusals = parse(readFileSync(new URL("refusals.yaml", import.meta.url), "utf8")) as ReadonlyArray<Refusal>
+
+const mebibyte = 1_048_576
 
 describeHelm("values that do not install", (helm) => {
   const chart = new Chart(helm)
@@ -46,6 +49,31 @@ describeHelm("values that do not install", (helm) => {
       refused += wrong.length
     }
     expect(refused).toBeGreaterThan(300)
+  })
+
+  it.each([
+    ["128Mi", 128 * mebibyte],
+    ["127.999Mi", 127.999 * mebibyte],
+    ["131072Ki", 128 * mebibyte],
+    ["131071Ki", 131_071 * 1_024],
+    [".125Gi", 128 * mebibyte],
+    ["0.12Gi", 0.12 * 1_024 * mebibyte],
+    ["135M", 135e6],
+    ["134M", 134e6],
+    ["134217.728k", 128 * mebibyte],
+    ["0.1G", 1e8],
+    ["1T", 1e12],
+    ["1E", 1e18],
+    ["2e8", 2e8],
+    ["1E8", 1e8],
+    ["134217728", 128 * mebibyte],
+    ["134217727000m", 134_217_727],
+    [134_217_727, 134_217_727],
+    [134_217_728, 128 * mebibyte],
+    [512, 512]
+  ])("a memory limit of %s is refused by the chart where the operator would refuse it", async (memory, bytes) => {
+    const result = await chart.try({ values: { operator: { limits: { memory } } } })
+    expect(result instanceof Rendered).toBe(memoryProblem(bytes) === undefined)
   })
 
   describe("what may come later, or what is not looked at", () => {

@@ -24,6 +24,7 @@ const kinds = [
   "cellAddress",
   "name",
   "namespace",
+  "operatorMemory",
   "pull",
   "preemption",
   "priority",

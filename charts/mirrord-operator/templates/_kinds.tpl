@@ -47,15 +47,26 @@
   {{- if not (has $text (list "Always" "IfNotPresent" "Never" (ternary "x" "" (eq $isStructure "true")))) -}}it must be one of Always, IfNotPresent, Never; write one of them{{- end -}}
 {{- else if eq $kind "preemption" -}}
   {{- if not (has $text (list "PreemptLowerPriority" "Never" (ternary "x" "" (eq $isStructure "true")))) -}}it must be one of PreemptLowerPriority, Never; write one of them{{- end -}}
-{{- else if and $isStructure (has $kind (list "text" "name" "namespace" "quantity")) -}}
+{{- else if and $isStructure (has $kind (list "text" "name" "namespace" "operatorMemory" "quantity")) -}}
   it must be text; write it in quotes
 {{- else if and $text (eq $kind "name") -}}
   {{- if include "braid.objectNamesProblem" (list $text) -}}it can be no name of an object; write small letters, digits and hyphens{{- end -}}
 {{- else if and $text (eq $kind "namespace") -}}
   {{- if not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$" $text) -}}it must be the name of a namespace; write its name, or leave it out for mirrord{{- end -}}
-{{- else if and $text (eq $kind "quantity") -}}
-  {{- if not (regexMatch "^([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([numkKMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+)?$" $text) -}}it must be a quantity; write for example 100m or 512Mi{{- end -}}
+{{- else if and $text (has $kind (list "operatorMemory" "quantity")) -}}
+  {{- if not (regexMatch "^([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([numkKMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+)?$" $text) -}}it must be a quantity; write for example 100m or 512Mi
+  {{- else if and (eq $kind "operatorMemory") (include "braid.isBelow128Mi" $text) -}}an operator needs 128Mi at least, more with sessions; write for example 512Mi, or null for no limit
+  {{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{/* "true" if a quantity is less than 128Mi, the least of src/domain/server/memory-limit.ts. 128Mi is written in each unit, because templates do not multiply fractions. */}}
+{{- define "braid.isBelow128Mi" -}}
+{{- $least := dict "Ki" 131072.0 "Mi" 128.0 "Gi" 0.125 "Ti" 1.220703125e-4 "Pi" 1.1920928955078125e-7 "Ei" 1.1641532182693481e-10 -}}
+{{- $least = merge $least (dict "n" 1.34217728e17 "u" 1.34217728e14 "m" 1.34217728e11 "k" 134217.728 "K" 134217.728 "M" 134.217728) -}}
+{{- $least = merge $least (dict "G" 0.134217728 "T" 1.34217728e-4 "P" 1.34217728e-7 "E" 1.34217728e-10 "" 134217728.0) -}}
+{{- $unit := regexFind "([numkKMGTPE]|[KMGTPE]i)$" . -}}
+{{- if lt (float64 (trimSuffix $unit .)) (index $least $unit) -}}true{{- end -}}
 {{- end -}}
 
 {{/* A name as a part of a path. */}}
