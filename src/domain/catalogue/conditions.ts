@@ -83,6 +83,13 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     on: parent,
     type: "Failed",
     status: "True",
+    reason: "CopyEnded",
+    means: "the pod of the session's copy in the default cluster has ended, or does not start"
+  },
+  {
+    on: parent,
+    type: "Failed",
+    status: "True",
     reason: "QueuesNotSplit",
     means: "the queues that the session asks for are not split in a cluster that is needed"
   },
@@ -164,6 +171,13 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     status: "False",
     reason: "NoPods",
     means: "the target had pods, and has had none for longer than a session waits"
+  },
+  {
+    on: child,
+    type: "Ready",
+    status: "False",
+    reason: "CopyEnded",
+    means: "the pod of the session's copy has ended, or does not start; the message says why"
   },
   {
     on: child,

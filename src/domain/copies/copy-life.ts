@@ -7,6 +7,7 @@
 import { hasEnded, type PodProblem, podProblems, whyNoNode } from "../pod-problem.ts"
 import type { CopyTargetPhase } from "../resources/copy-target.ts"
 import type { Pod } from "../resources/core-kinds.ts"
+import type { SessionFailure } from "../resources/session-failure.ts"
 
 /** Whether the workload that a copy replaces has no pods because of it. `Unknown`: not looked at yet. */
 export type Replacement = "NotWanted" | "Unknown" | "Down" | "NotDown"
@@ -33,21 +34,39 @@ const failed = (message: string): CopyState => ({ phase: "Failed", message })
 const isLasting = ({ isOurs, kind, waits }: PodProblem): boolean =>
   kind === "Start" || (kind === "Crash" && isOurs) || waits === "ImagePullBackOff"
 
-/** How far the pod of a copy is. `container`: the one that sessions use; `waited`: ms since the pod was first seen. */
-const podState = (pod: Pod, container: string, waited: number): CopyState => {
+const isReady = ({ status }: Pod, container: string): boolean =>
+  status?.phase === "Running" &&
+  (status.containerStatuses ?? []).some(({ name, ready }) => name === container && ready === true)
+
+/**
+ * Why the pod of a copy does not run and will not by itself, as a clause about the pod; `undefined` while it may.
+ * `container`: the one that sessions use.
+ */
+export const copyEnd = (pod: Pod, container: string): string | undefined => {
   const { name } = pod.metadata
-  const phase = pod.status?.phase ?? "Pending"
-  const containers = pod.status?.containerStatuses ?? []
   const problems = podProblems(pod, [container])
   const [first] = problems
   if (hasEnded(pod))
-    return failed(`pod ${name} has ended, it is ${phase}${first === undefined ? "" : `: ${first.reason}`}`)
-  const isReady = containers.some((one) => one.name === container && one.ready === true)
-  if (phase === "Running" && isReady) return { phase: "Ready" }
-  const lasting = problems.find(isLasting)
-  if (lasting !== undefined) return failed(`pod ${name} cannot start: ${lasting.reason}`)
+    return `pod ${name} has ended, it is ${pod.status?.phase}${first === undefined ? "" : `: ${first.reason}`}`
+  const lasting = isReady(pod, container) ? undefined : problems.find(isLasting)
+  return lasting && `pod ${name} cannot start: ${lasting.reason}`
+}
+
+/** The failure of a session on a copy whose pod does not come again. `why`: a clause about the pod. */
+export const copyFailure = (why: string): SessionFailure => ({
+  reason: "CopyEnded",
+  message: `the session's copy cannot be used: ${why}`
+})
+
+/** How far the pod of a copy is. `waited`: ms since the pod was first seen. */
+const podState = (pod: Pod, container: string, waited: number): CopyState => {
+  const { name } = pod.metadata
+  const end = copyEnd(pod, container)
+  if (end !== undefined) return failed(end)
+  if (isReady(pod, container)) return { phase: "Ready" }
   if (waited < startWithin) return { phase: "InProgress" }
-  const why = first?.reason ?? whyNoNode(pod)
+  const phase = pod.status?.phase ?? "Pending"
+  const why = podProblems(pod, [container])[0]?.reason ?? whyNoNode(pod)
   return failed(
     `pod ${name} was not ready within ${startWithin / 1_000} s, it is ${phase}` +
       (why === undefined ? "; `kubectl describe pod` shows why" : `: ${why}`)

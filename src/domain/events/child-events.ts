@@ -37,6 +37,7 @@ const shown = [
   "UnusableTarget",
   "TargetNotReady",
   "NoPods",
+  "CopyEnded",
   "Forbidden",
   "NotAllowed",
   "OtherPrimary"
@@ -46,7 +47,9 @@ const failureEvent = ({ message, reason }: Observed, place: string): SessionEven
   const cause = isFailureReason(reason) ? reason : "Error"
   return {
     reason: shown.find((known) => known === cause) ?? "Failed",
-    message: `Not ready in ${place}: ${quotation(message)}; ${cureOf(cause)}. It is tried again by itself.`
+    message:
+      `Not ready in ${place}: ${quotation(message)}; ${cureOf(cause)}.` +
+      (cause === "CopyEnded" ? "" : " It is tried again by itself.")
   }
 }
 

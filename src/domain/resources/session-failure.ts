@@ -19,6 +19,8 @@ export const failureReasons = [
   "TargetNotReady",
   /** The target had pods, and has had none for longer than a session waits. */
   "NoPods",
+  /** The pod of the session's copy has ended, or does not start, and no controller makes it again. */
+  "CopyEnded",
   /** The queues that the session asks for are not split, or not any more. */
   "QueuesNotSplit",
   /** A right is missing that the session needs. */
@@ -55,6 +57,7 @@ const cures: Readonly<Record<FailureReason, string>> = {
   TargetNotReady:
     "wait until one of its pods is ready (`kubectl get pods` there shows how they are), then run the command again",
   NoPods: "start a new session when the target has pods again",
+  CopyEnded: "no pod takes its place, so run the command again, which makes a new copy",
   QueuesNotSplit: "then run the command again",
   Forbidden:
     "ask the administrator of that cluster to grant the missing permission (operator.multiClusterMember on the member)",

@@ -36,6 +36,7 @@ const codes: Readonly<Record<FailureReason, readonly [code: number, reason: stri
   UnusableTarget: [400, "BadRequest"],
   TargetNotReady: [500, "InternalError"],
   NoPods: [410, "ReconnectNotPossible"],
+  CopyEnded: [410, "ReconnectNotPossible"],
   QueuesNotSplit: [500, "InternalError"],
   Forbidden: [403, "Forbidden"],
   NotAllowed: [403, "Forbidden"],

@@ -23,7 +23,7 @@ import { planStart } from "./session-start.ts"
  * cluster.
  */
 export const failedRetention = (reason: FailureReason): number =>
-  reason === "DefaultLost" || reason === "NoPods" ? 300_000 : 30_000
+  reason === "DefaultLost" || reason === "NoPods" || reason === "CopyEnded" ? 300_000 : 30_000
 
 /** The last action of a plan: plan again at the earliest of these times that is still to come. */
 const requeue = (times: ReadonlyArray<number | undefined>, now: number): ReadonlyArray<SessionAction> => {

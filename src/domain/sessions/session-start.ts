@@ -81,6 +81,7 @@ const isFinal = ({ reason }: SessionFailure): boolean =>
   reason === "UnusableTarget" ||
   reason === "NotAllowed" ||
   reason === "OtherPrimary" ||
+  reason === "CopyEnded" ||
   reason === "QueuesNotSplit"
 
 /** Why a session may start, or go on, without a cluster; `undefined` while it must be waited for. */
@@ -151,7 +152,8 @@ const startFailure = (situation: Situation, defaultCluster: ClusterAssessment | 
 const lossOfDefault = (situation: Situation, defaultCluster: ClusterAssessment | undefined): Failing | undefined => {
   const verdict = defaultCluster?.verdict
   // Its program has no queues any more, and would read nothing.
-  const isOver = verdict?._tag === "Failed" && ["NoPods", "QueuesNotSplit"].includes(verdict.failure.reason)
+  const isOver =
+    verdict?._tag === "Failed" && ["NoPods", "CopyEnded", "QueuesNotSplit"].includes(verdict.failure.reason)
   if (isOver) return { cluster: situation.parent.defaultCluster, failure: verdict.failure }
   const lostAt = conditionSince(situation.parent.conditions, parentConditions.defaultReady, "False")
   const bound = situation.observed.settings.remoteSessionTimeoutSecs

@@ -33,6 +33,12 @@ export const defaultSpec = {
 
 const isCopy = ({ metadata }: KubeObject): boolean => metadata.labels?.[copyLabel] !== undefined
 
+/** The status of a copy's pod whose node has ended its container. */
+export const outOfMemory = {
+  phase: "Failed",
+  containerStatuses: [{ name: "myapp", state: { terminated: { reason: "OOMKilled", exitCode: 137 } } }]
+}
+
 /** A cluster with `deployment/myapp`, operators that come and go, and the kubelet. */
 export class Copied {
   readonly cluster: MemoryCluster = memoryCluster("a")

@@ -13,7 +13,8 @@ import { pass, request } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
 import { configurationOf } from "../../support/fleet.ts"
 import { connectTo, opened, refusedWith } from "../../support/memory-session.ts"
-import { begin, type Copied, made, minutes, refused, replicas, defaultSpec } from "./copied.ts"
+import { client } from "../policies/policed.ts"
+import { begin, type Copied, made, minutes, outOfMemory, refused, replicas, defaultSpec } from "./copied.ts"
 
 const theirs = { replicas, labels: {} }
 const scaledDownFor = (copy: string) => ({
@@ -76,6 +77,24 @@ describe("a copy that replaces its target", () => {
       assert.deepStrictEqual(copied.held(), [])
     }
   )
+
+  it.effect("ends its session for good as soon as its container has ended, and says why and what to do", function* () {
+    const { certificate, copied, copy, name } = yield* withCopy()
+    const connection = yield* Scope.make()
+    const { ended } = yield* client(opened(yield* Scope.provide(copied.connect(certificate, copy), connection)))
+    copied.cluster.api.write(pods, name, { status: outOfMemory }, "default")
+    yield* pass("2 seconds")
+    assert.isDefined(ended())
+    yield* Scope.close(connection, Exit.void)
+    assert.deepInclude(refusedWith(yield* copied.connect(certificate, copy)), {
+      code: 410,
+      reason: "ReconnectNotPossible",
+      message:
+        `The session failed in cluster this cluster: the session's copy cannot be used: pod ${name} has ended, it is ` +
+        'Failed: container "myapp" ended (OOMKilled, exit code 137); no pod takes its place, so run the command ' +
+        "again, which makes a new copy."
+    })
+  })
 
   it.effect("ends after its idle time if its client never comes", function* () {
     const { copied } = yield* withCopy()

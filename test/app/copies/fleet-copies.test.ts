@@ -5,6 +5,7 @@ import { Effect, Exit, Result, Scope } from "effect"
 import { at } from "../../../src/domain/json.ts"
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { MirrordOperator } from "../../../src/domain/resources/mirrord-operator.ts"
 import { mirrordPolicies } from "../../../src/domain/resources/policies/mirrord-policies.ts"
 import { defaultBounds } from "../../../src/domain/sessions/session-bounds.ts"
@@ -13,7 +14,7 @@ import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
 import { opened, refusedWith } from "../../support/memory-session.ts"
 import { certificateOf } from "../../support/user-certificate.ts"
-import { made, minutes, refused, replicas, defaultSpec } from "./copied.ts"
+import { made, minutes, outOfMemory, refused, replicas, defaultSpec } from "./copied.ts"
 import { beginFleet, type FleetCopied, logsOf } from "./fleet-copied.ts"
 
 const noAnswer = new KubeError({ cluster: "a", operation: "list", reason: "Unreachable", detail: "connection refused" })
@@ -193,6 +194,34 @@ describe("a copy over many clusters that replaces its target", () => {
     opened(yield* copied.connect(copy))
     yield* minutes(4)
     assert.deepStrictEqual(copied.workloads(), down)
+  })
+
+  it.effect("ends its session at once when the default cluster's pod is deleted, and not for another's", function* () {
+    const copied = yield* beginFleet()
+    const copy = yield* withCopy(copied)
+    const { name } = copy.metadata
+    const connection = yield* Scope.make()
+    opened(yield* Scope.provide(copied.connect(copy), connection))
+    copied.member("b").api.write(pods, name, { status: outOfMemory }, "default")
+    yield* pass("5 seconds")
+    const session = () => copied.world.primary.api.peekAll(mirrordMultiClusterSessions)[0]
+    assert.include(
+      at(session(), "status", "clusterSessions", "b", "error"),
+      `pod ${name} has ended, it is Failed: container "myapp" ended (OOMKilled, exit code 137)`
+    )
+    assert.strictEqual(at(session(), "status", "phase"), "Ready")
+    copied.member("a").api.erase(pods, name, "default")
+    yield* pass("5 seconds")
+    yield* Scope.close(connection, Exit.void)
+    const { code, message } = refusedWith(yield* copied.connect(copy))
+    assert.deepStrictEqual(
+      [code, message],
+      [
+        410,
+        `The session failed in cluster a: the session's copy cannot be used: there is no pod ${name} in namespace ` +
+          "default; no pod takes its place, so run the command again, which makes a new copy."
+      ]
+    )
   })
 
   it.effect("is one copy for two equal requests at the same time, and for a later process of its user", function* () {

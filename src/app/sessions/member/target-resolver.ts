@@ -5,6 +5,7 @@
 
 import { Effect, Result } from "effect"
 import { quoted } from "../../../domain/clean-text.ts"
+import { copyEnd, copyFailure } from "../../../domain/copies/copy-life.ts"
 import { copyRecord, isCopy } from "../../../domain/copies/copy-record.ts"
 import { type Pod, pods, services, type Workload } from "../../../domain/resources/core-kinds.ts"
 import * as kinds from "../../../domain/resources/core-kinds.ts"
@@ -55,6 +56,8 @@ interface LookUp {
   readonly target: Exclude<Target, { readonly _tag: "Targetless" }>
   /** The target as the user wrote it. */
   readonly path: string
+  /** Whether the session has a copy of its target, whose pod no controller makes again. */
+  readonly isOnCopy: boolean
   /** Called with each selection of pods before it is read. */
   readonly selecting: (selection: Selection) => void
 }
@@ -212,18 +215,27 @@ const podsOfService = Effect.fnUntraced(function* (
   return problem === undefined ? yield* choose(lookUp, found, labels) : yield* failWith(problem)
 })
 
-const singlePod = (lookUp: WorkloadLookUp): Effect.Effect<Placements, SessionFailure> =>
-  Effect.suspend(() => {
-    const { name } = lookUp.target
-    lookUp.selecting({ namespace: lookUp.namespace, name })
-    return get(lookUp, pods, name)
-  }).pipe(
-    // A session over many clusters names no container of a copy, since each cluster has chosen its own.
-    Effect.flatMap((pod) =>
-      orFail(chooseSinglePod(pod, lookUp.target.container ?? copyRecord(pod.metadata)?.container))
-    ),
-    Effect.map((placement) => [placement])
+/** Fails for the pod of a copy that does not run and never will. */
+const unlessEnded = (pod: Pod, copied: string | undefined): Effect.Effect<void, SessionFailure> => {
+  const why = copied === undefined ? undefined : copyEnd(pod, copied)
+  return why === undefined ? Effect.void : Effect.fail(copyFailure(why))
+}
+
+const singlePod = Effect.fnUntraced(function* (lookUp: WorkloadLookUp): Effect.fn.Return<Placements, SessionFailure> {
+  const { isOnCopy, namespace, target } = lookUp
+  lookUp.selecting({ namespace, name: target.name })
+  const pod = yield* get(lookUp, pods, target.name).pipe(
+    Effect.mapError((failure) =>
+      isOnCopy && failure.reason === "NoSuchTarget"
+        ? copyFailure(`there is no pod ${target.name} in namespace ${namespace}`)
+        : failure
+    )
   )
+  const copied = copyRecord(pod.metadata)?.container
+  yield* unlessEnded(pod, copied)
+  // A session over many clusters names no container of a copy, since each cluster has chosen its own.
+  return [yield* orFail(chooseSinglePod(pod, target.container ?? copied))]
+})
 
 const lookUpWorkload = (lookUp: WorkloadLookUp): Effect.Effect<Placements, SessionFailure> => {
   const { path, target } = lookUp
@@ -238,7 +250,7 @@ const lookUpWorkload = (lookUp: WorkloadLookUp): Effect.Effect<Placements, Sessi
 
 /** The target of a session, or of a request that only asks for it. */
 interface Wanted {
-  readonly spec: Pick<MirrordClusterSession["spec"], "namespace" | "target">
+  readonly spec: Pick<MirrordClusterSession["spec"], "copyTarget" | "namespace" | "target">
 }
 
 /** `selecting`: called with the pods among which the target's are, before they are read. */
@@ -252,7 +264,8 @@ export const resolveTarget = (
     const { kind = "", name = "" } = spec.target ?? {}
     return Effect.fail({ reason: "NoSuchTarget", message: `${quoted(kind)} ${quoted(name)} cannot be a target` })
   }
-  const lookUp = { api, namespace: spec.namespace, path: formatTargetPath(target), selecting }
+  const isOnCopy = (spec.copyTarget ?? undefined) !== undefined
+  const lookUp = { api, namespace: spec.namespace, path: formatTargetPath(target), isOnCopy, selecting }
   switch (target._tag) {
     case "Targetless":
       return Effect.succeed([])
