@@ -7,7 +7,8 @@
  */
 
 import type { EphemeralAgent } from "../../domain/agents/ephemeral-agents.ts"
-import { asNumber, asObjects, asString, at, type JsonObject } from "../../domain/json.ts"
+import { isFromFile } from "../../domain/file-variable.ts"
+import { asNumber, asObject, asObjects, asString, at, type JsonObject } from "../../domain/json.ts"
 import { waitOf } from "../../domain/pod-problem.ts"
 import type { PortTls } from "../../domain/policies/tls/tls-steal-rules.ts"
 import type { AgentPlacement } from "../../domain/targets/pod-choice.ts"
@@ -55,6 +56,12 @@ const ownVariables = (
 /** Names by which a target's own variables would steer the agent. */
 const steersAgents = (name: string): boolean => name === certificateVariable || name.startsWith("MIRRORD_AGENT_")
 
+/** A variable from a file: the target's program may have deleted the file, and no agent could start without it. */
+const withoutNeed = (entry: JsonObject): JsonObject =>
+  isFromFile(entry)
+    ? { ...entry, valueFrom: { fileKeyRef: { ...asObject(at(entry, "valueFrom", "fileKeyRef")), optional: true } } }
+    : entry
+
 /**
  * The environment: the agent's, then the target's, from which the agent answers where it cannot read that of the
  * target's process. Variables of the target that would replace one of the agent's are left out: the last one holds.
@@ -65,7 +72,7 @@ const environmentBeside = (settings: AgentSettings, options: EphemeralContainerO
   const copied = asObjects(options.container["env"]).filter(
     ({ name }) => typeof name === "string" && !names.has(name) && !steersAgents(name)
   )
-  return [...own, ...copied]
+  return [...own, ...copied.map(withoutNeed)]
 }
 
 /** The ephemeral container of one agent. Kubernetes allows neither resources nor probes nor ports in it. */

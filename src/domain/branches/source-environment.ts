@@ -7,6 +7,7 @@
 
 import * as Result from "effect/Result"
 import { quoted } from "../clean-text.ts"
+import { firstFromFile } from "../file-variable.ts"
 import { asObjects, asString, at, type JsonObject } from "../json.ts"
 import { defaultContainer } from "../targets/pod-template.ts"
 import { variableReference } from "../variable-text.ts"
@@ -85,6 +86,14 @@ const variableSource = (
     )
   }
   const env = copiedEntries(container, variable, new Set())
+  const fromFile = firstFromFile(env)?.slice(prefix.length)
+  if (fromFile !== undefined) {
+    return Result.fail(
+      `The variable ${fromFile} of the target's container ${quoted(asString(container["name"]) ?? "")} comes from a ` +
+        "file of its pod (fileKeyRef), which the branch's pod has not: name a variable with a value, or one from a " +
+        "Secret or a ConfigMap."
+    )
+  }
   const envFrom = copiedMaps(container)
   if (env.length === 0 && envFrom.length === 0) {
     return Result.fail(

@@ -80,6 +80,15 @@ describe("the ephemeral container of an agent", () => {
     expect(ephemeralAgentsOf(pod).map(({ tls }) => tls)).toEqual([tlsValue([tlsPort], {})])
   })
 
+  it("starts also where the target has deleted the file of a variable", () => {
+    const fileKeyRef = { volumeName: "made", path: "app.env", key: "LEVEL" }
+    const env = [{ name: "LEVEL", valueFrom: { fileKeyRef } }]
+    expect(ephemeralContainer(settings, { ...options, container: { ...container, env } })["env"]).toContainEqual({
+      name: "LEVEL",
+      valueFrom: { fileKeyRef: { ...fileKeyRef, optional: true } }
+    })
+  })
+
   it("is not steered by variables of its target", () => {
     const env = ["AGENT_OPERATOR_CERT_ENV", "MIRRORD_AGENT_IDLE_TTL", "MIRRORD_AGENT_NFTABLES", "RUST_LOG"].map(
       (name) => ({ name, value: "theirs" })

@@ -154,6 +154,21 @@ describe("the pod of a branch", () => {
     expect(maps).toEqual([{ prefix: "TARGET_P_", configMapRef: { name: "more" } }])
   })
 
+  it("is refused where a variable comes from a file of the target's pod, also one that the value refers to", () => {
+    const valueFrom = { fileKeyRef: { volumeName: "made", path: "app.env", key: "PASSWORD" } }
+    const app = {
+      name: "app",
+      env: [
+        { name: "PASSWORD", valueFrom },
+        { name: "URL", value: "postgres://u:$(PASSWORD)@db/shop" }
+      ]
+    }
+    expect(Result.getOrThrow(Result.flip(podOf({}, { spec: { containers: [app] } })))).toBe(
+      'The variable PASSWORD of the target\'s container "app" comes from a file of its pod (fileKeyRef), which the ' +
+        "branch's pod has not: name a variable with a value, or one from a Secret or a ConfigMap."
+    )
+  })
+
   it("has a variable of several containers from the one that the target names", () => {
     const container = (name: string) => ({ name, env: [{ name: "URL", value: `postgresql://${name}` }] })
     const template = { spec: { containers: [container("app"), container("other"), { name: "bare" }] } }

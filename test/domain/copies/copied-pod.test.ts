@@ -96,6 +96,20 @@ describe("the pod of a copy", () => {
     })
   })
 
+  it("has variables from files of a volume, with the volume and the container that writes them", () => {
+    const LEVEL = { name: "LEVEL", valueFrom: { fileKeyRef: { volumeName: "made", path: "app.env", key: "LEVEL" } } }
+    const writer = { name: "writer", image: "w", volumeMounts: [{ name: "made", mountPath: "/made" }] }
+    const spec = {
+      initContainers: [writer],
+      containers: [{ name: "app", image: "app:1", env: [LEVEL] }],
+      volumes: [{ name: "made", emptyDir: {} }]
+    }
+    expect(podOf({}, { template: { spec } })["spec"]).toMatchObject({
+      ...spec,
+      containers: [{ image: "agent:1", env: [LEVEL] }]
+    })
+  })
+
   it("is found by Services like the target's pods, and by no controller", () => {
     const labels = (pod: JsonObject) => at(pod, "metadata", "labels")
     const own = { "operator.metalbear.co/owner": "mirrord-operator", "operator.metalbear.co/copy-target": "true" }

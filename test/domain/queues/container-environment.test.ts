@@ -41,6 +41,11 @@ describe("the variables of a container", () => {
       "comes from fieldRef, which is known only when a pod starts"
     ],
     [
+      "a file",
+      { fileKeyRef: { volumeName: "v", path: "env", key: "A" } },
+      "comes from fileKeyRef, which is known only when a pod starts"
+    ],
+    [
       "no ConfigMap",
       { configMapKeyRef: { name: "gone", key: "A" } },
       'the key "A" of the ConfigMap "gone", which is not'

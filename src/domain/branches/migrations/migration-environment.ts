@@ -8,6 +8,7 @@
 
 import * as Result from "effect/Result"
 import { quoted } from "../../clean-text.ts"
+import { firstFromFile } from "../../file-variable.ts"
 import { asObjects, asString, at, type JsonObject } from "../../json.ts"
 import { defaultContainer } from "../../targets/pod-template.ts"
 import { literalValue } from "../../variable-text.ts"
@@ -175,6 +176,13 @@ export const migrationEnvironment = (
       // Behind all that it may refer to.
       entries.delete(name)
       entries.set(name, { name, value })
+    }
+    const fromFile = firstFromFile([...entries.values()])
+    if (fromFile !== undefined) {
+      return yield* Result.fail(
+        `The variable ${fromFile} comes from a file of the target's pod (fileKeyRef), which migrations have not: set ` +
+          "it in spec.migrations.env, or have the administrators set migrationEnv.inherit to false."
+      )
     }
     return { env: [...entries.values()], envFrom: [...asObjects(container["envFrom"]), ...rules.envFrom] }
   })

@@ -267,6 +267,17 @@ describe("the Job of a program", () => {
     expect(refusalOf({ migrations: program(), containers, container: "no" })).toBe('The target has no container "no".')
   })
 
+  it("is refused where the target has a variable from a file, unless that gets another value", () => {
+    const LEVEL = { name: "LEVEL", valueFrom: { fileKeyRef: { volumeName: "made", path: "app.env", key: "LEVEL" } } }
+    const containers = [{ name: "app", env: [{ name: "DATABASE_URL", value: source }, LEVEL] }]
+    expect(refusalOf({ migrations: program(), containers })).toBe(
+      "The variable LEVEL comes from a file of the target's pod (fileKeyRef), which migrations have not: set it in " +
+        "spec.migrations.env, or have the administrators set migrationEnv.inherit to false."
+    )
+    const env = { LEVEL: "info" }
+    expect(resolved(containerOf({ migrations: program({ env }), containers }))["LEVEL"]).toBe("info")
+  })
+
   it("has the connection's variables lead to the branch, also without the target's and in texts of the target", () => {
     const change = { connectionSource: { params: { host: variable("DB_HOST"), password: variable("DB_PASSWORD") } } }
     const containers = [
