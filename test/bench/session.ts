@@ -12,16 +12,21 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { setTimeout as pause } from "node:timers/promises"
 import { Effect, Exit, Logger, Scope } from "effect"
-import { jobs } from "../../lab/cluster/store/resource-refs.ts"
+import { jobs, services } from "../../lab/cluster/store/resource-refs.ts"
 import { killProcessesOf, processesWith } from "../../lab/playground/branches/home-processes.ts"
 import { freePort } from "../../lab/playground/free-ports.ts"
 import { installChart } from "../../lab/playground/kubernetes/helm-release.ts"
 import { findPrograms, isMissing } from "../../lab/playground/kubernetes/programs.ts"
-import { workloadTarget } from "../../lab/playground/manifests.ts"
+import { workloadNamespace, workloadTarget } from "../../lab/playground/manifests.ts"
 import { findNode, nodeImages } from "../../lab/playground/node/node-files.ts"
-import { type NodePlayground, startNodePlayground } from "../../lab/playground/node/node-playground.ts"
+import {
+  type NodePlayground,
+  type RunningNode,
+  startNodePlayground
+} from "../../lab/playground/node/node-playground.ts"
 import { waitForClusters } from "../../lab/playground/readiness.ts"
 import { topology } from "../../lab/playground/topology.ts"
+import { asString, at } from "../../src/domain/json.ts"
 import { median, spread } from "./spread.ts"
 
 /** A way to a session. */
@@ -66,8 +71,10 @@ class Figures {
 /** The port at which the Service `bulk` sends {@link bulkBytes} to everybody who connects. */
 const bulkPort = 9000
 const bulkBytes = 64 * 1024 * 1024
-/** Each is an open, two reads and a close. */
-const smallFiles = 250
+/** Each is an open, two reads and a close: 10,000 calls, in the short form a tenth. */
+const smallFiles = (isShort: boolean): number => (isShort ? 250 : 2_500)
+/** In seconds: how long a session outlives its client here, and then an agent its session. */
+const [sessionTtlSecs, agentIdleSecs] = [2, 2]
 
 /** A server for outgoing connections, in the image of the demo workload. */
 const bulkServer = `require("node:net").createServer((socket) => {
@@ -263,6 +270,8 @@ const measureSession = async (
   const killed = performance.now()
   await answeredBy(entry, "hello")
   figures.add("the client is killed, until the pod answers, ms", way.name, performance.now() - killed)
+  while (agents() > 0) await pause(50)
+  figures.add("the client is killed, until no agent is left, ms", way.name, performance.now() - killed)
 }
 
 /** All that `bulk` sends through a port of this machine, once that is open. */
@@ -280,8 +289,10 @@ const receiveBulk = async (port: number): Promise<void> => {
   }
 }
 
+const bulkFigure = "64 MiB of an outgoing connection, ms"
+
 /** Small files and a stream, in sessions of their own, which end with their programs. */
-const measureStreams = async (figures: Figures, way: Way, { agents, home }: Surroundings): Promise<void> => {
+const measureStreams = async (figures: Figures, way: Way, { agents, home, isShort }: Surroundings): Promise<void> => {
   const measure = async (args: ReadonlyArray<string>, use: (app: App) => Promise<void>): Promise<void> => {
     while (agents() > 0) await pause(50)
     const own = home()
@@ -295,18 +306,26 @@ const measureStreams = async (figures: Figures, way: Way, { agents, home }: Surr
       app.kill(own)
     }
   }
-  const reads = Array.from({ length: smallFiles }, () => ["--read", "/etc/hostname"]).flat()
+  const files = smallFiles(isShort)
+  const reads = Array.from({ length: files }, () => ["--read", "/etc/hostname"]).flat()
   await measure(layerApp("--env", "CLUSTER", ...reads, "--resolve", "myapp"), async (app) => {
     const began = await app.at("env")
-    figures.add(`${4 * smallFiles} calls for small files, ms`, way.name, (await app.at("resolve")) - began)
+    figures.add(`${4 * files} calls for small files, ms`, way.name, (await app.at("resolve")) - began)
   })
   const port = await freePort()
   await measure(["port-forward", "-L", `${port}:bulk:${bulkPort}`], async () => {
     await receiveBulk(port)
     const began = performance.now()
     await receiveBulk(port)
-    figures.add("64 MiB of an outgoing connection, ms", way.name, performance.now() - began)
+    figures.add(bulkFigure, way.name, performance.now() - began)
   })
+}
+
+/** The same from this machine to the Service. */
+const measureDirectly = async (figures: Figures, bulk: number): Promise<void> => {
+  const began = performance.now()
+  await receiveBulk(bulk)
+  figures.add(bulkFigure, "the Service itself", performance.now() - began)
 }
 
 const startFleet = (directory: string): Effect.Effect<NodePlayground, { readonly message: string }, Scope.Scope> =>
@@ -319,12 +338,12 @@ const startFleet = (directory: string): Effect.Effect<NodePlayground, { readonly
       programs,
       files,
       directory,
-      sessionTtlSecs: 2,
+      sessionTtlSecs,
       remoteSessionTimeoutSecs: 300,
       progress: () => Effect.void
     })
     // Otherwise an agent waits a minute for another client, and so would each round.
-    const values = { agent: { extraEnv: { MIRRORD_AGENT_IDLE_TTL: "2" } } }
+    const values = { agent: { extraEnv: { MIRRORD_AGENT_IDLE_TTL: String(agentIdleSecs) } } }
     for (const { cluster } of playground.clusters)
       yield* installChart(programs, cluster, values, { flags: ["--reuse-values", "--wait"] })
     for (const { cluster: each, description } of playground.clusters)
@@ -332,6 +351,12 @@ const startFleet = (directory: string): Effect.Effect<NodePlayground, { readonly
     yield* waitForClusters(playground.clusters, playground.primary.cluster, () => Effect.void)
     return playground
   })
+
+/** A port of this machine that leads to the Service `bulk`. */
+const forwardToBulk = ({ cluster: { store, world } }: RunningNode): Promise<number> => {
+  const host = asString(at(store.get(services, workloadNamespace, "bulk"), "spec", "clusterIP")) ?? ""
+  return world.forward({ host, port: bulkPort })
+}
 
 /** `npm run bench -- session`. */
 export async function* session(isShort: boolean): AsyncIterable<string> {
@@ -363,6 +388,8 @@ export async function* session(isShort: boolean): AsyncIterable<string> {
     const home = (): string => join(directory, `home-${homes++}`)
     const surroundings = { agents, entry, home, isShort }
     const figures = new Figures()
+    const bulk = await forwardToBulk(own)
+    yield `here a session ends ${sessionTtlSecs} s after its last client, and an agent ${agentIdleSecs} s after that`
     const rounds = isShort ? 3 : 7
     for (let round = 1; round <= rounds; round++) {
       yield `round ${round} of ${rounds}`
@@ -371,6 +398,7 @@ export async function* session(isShort: boolean): AsyncIterable<string> {
         await measureStreams(figures, way, surroundings)
       }
       await measureRequests(figures, "the pod itself", entry, isShort)
+      await measureDirectly(figures, bulk)
     }
     yield* figures.lines()
   } finally {
