@@ -1,9 +1,12 @@
 /** Gives the operators of a playground exactly the rights that the chart gives, in place of the playground's own. */
 
+import { KubeConfig } from "@kubernetes/client-node"
 import { Effect } from "effect"
 import { stringify } from "yaml"
 import type { RunningCluster } from "../../lab/playground/local-cluster.ts"
+import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { userAuthoritySecret } from "../../src/app/certificates/user-authority.ts"
+import { mirrordOperators } from "../../src/domain/resources/mirrord-operator.ts"
 import { untilTrue } from "../support/until-true.ts"
 import type { Chart, KubernetesObject } from "./chart.ts"
 import { at } from "./json.ts"
@@ -56,5 +59,12 @@ export const giveRights = (running: RunningCluster, rights: ReadonlyArray<Kubern
     const isNew = () =>
       operatorPods(running).some((pod) => !old.has(pod.metadata.uid) && isReady(pod)) &&
       operatorPods(running).every(({ metadata }) => !old.has(metadata.uid))
-    yield* Effect.promise(() => untilTrue(`operators of ${running.description.name} with the chart's rights`, isNew))
-  })
+    const operators = `operators of ${running.description.name} with the chart's rights`
+    yield* Effect.promise(() => untilTrue(operators, isNew))
+    // The API server may not know the new operators' pods at once, and answers 503 until then.
+    const config = new KubeConfig()
+    config.loadFromFile(running.cluster.kubeconfigPath)
+    const api = yield* makeKubeApi(config, running.description.name)
+    const answer = () => Effect.runPromise(Effect.isSuccess(api.get(mirrordOperators, "operator")))
+    yield* Effect.promise(() => untilTrue(`the API of ${operators}`, answer))
+  }).pipe(Effect.scoped)
