@@ -29,11 +29,18 @@ export interface Checker {
   readonly atRest?: (moment: "healed" | "left") => ReadonlyArray<string>
 }
 
-/** The sentence about what an event breaks; `undefined` if nothing. */
-export const hear = ({ each, on }: Checker, event: TimedEvent): string | undefined => {
-  const handler: ((event: never) => Found) | undefined = on?.[event._tag]
-  return each?.(event) ?? handler?.(event as never) ?? undefined
+/** Gives the sentence about what an event of one kind breaks; `undefined` if nothing. */
+export type Listener = (event: TimedEvent) => string | undefined
+
+/** The part of a checker that looks at events of a kind; `undefined` if none does. */
+export const listener = ({ each, on }: Checker, tag: TimedEvent["_tag"]): Listener | undefined => {
+  const handler = on?.[tag] as ((event: TimedEvent) => Found) | undefined
+  if (each === undefined && handler === undefined) return undefined
+  return (event) => each?.(event) ?? handler?.(event) ?? undefined
 }
+
+/** The sentence about what an event breaks; `undefined` if nothing. */
+export const hear = (checker: Checker, event: TimedEvent): string | undefined => listener(checker, event._tag)?.(event)
 
 /** A rule that holds in every story (failures.md §1 to §3). */
 export interface Invariant {

@@ -5,7 +5,7 @@
 
 import { createHash, type Hash } from "node:crypto"
 import { Result } from "effect"
-import { type Checker, hear, type Invariant, type Violation } from "../invariants/invariant.ts"
+import { type Checker, type Invariant, type Listener, listener, type Violation } from "../invariants/invariant.ts"
 import { invariants } from "../invariants/invariants.ts"
 import type { FaultPlan } from "../world/call-faults.ts"
 import { worldStart } from "../world/credentials.ts"
@@ -65,6 +65,8 @@ class Running {
   world: World | undefined
   readonly #options: RunOptions
   readonly #checkers: ReadonlyArray<readonly [Invariant, Checker]>
+  /** By the kind of an event: those who look at it. A story has some 100,000 events, and most are for a few. */
+  readonly #listeners = new Map<TimedEvent["_tag"], ReadonlyArray<readonly [Invariant, Listener]>>()
 
   constructor(plan: WorldPlan, options: RunOptions) {
     this.#options = options
@@ -106,10 +108,21 @@ class Running {
     this.hash?.update(eventText(event))
     const text = describeEvent(event)
     if (text !== undefined) this.transcript.push(`  ${seconds(event.at)} ${text}`)
-    for (const [invariant, checker] of this.#checkers) {
-      const detail = hear(checker, event)
+    for (const [invariant, hear] of this.#listenersOf(event._tag)) {
+      const detail = hear(event)
       if (detail !== undefined) this.broken(invariant, detail)
     }
+  }
+
+  #listenersOf(tag: TimedEvent["_tag"]): ReadonlyArray<readonly [Invariant, Listener]> {
+    const known = this.#listeners.get(tag)
+    if (known !== undefined) return known
+    const listeners = this.#checkers.flatMap(([invariant, checker]) => {
+      const hear = listener(checker, tag)
+      return hear === undefined ? [] : [[invariant, hear] as const]
+    })
+    this.#listeners.set(tag, listeners)
+    return listeners
   }
 
   stopIfBroken(): void {
