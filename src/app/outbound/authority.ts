@@ -125,9 +125,19 @@ const create = Effect.fnUntraced(function* (api: KubeApi, namespace: string): Ef
   return yield* api.create(secrets, secret, namespace)
 })
 
-/** The authority in the Secret, as it is now. */
-export const readTunnelAuthority = (api: KubeApi, namespace: string): Effect.Effect<TunnelAuthority, KubeError> =>
-  Effect.flatMap(api.get(secrets, tunnelAuthoritySecret, namespace), (secret) => authorityIn(api, secret))
+/** Whether a Secret is the one that an authority was read from, unchanged. */
+const isUnchanged = ({ resourceVersion, sequence }: TunnelAuthority, { metadata }: KubeObject): boolean =>
+  metadata.uid === sequence.epoch && metadata.resourceVersion === resourceVersion
+
+/** The authority in the Secret, as it is now. `last`: what was read before, since keys and certificates cost time. */
+export const readTunnelAuthority = (
+  api: KubeApi,
+  namespace: string,
+  last?: TunnelAuthority
+): Effect.Effect<TunnelAuthority, KubeError> =>
+  Effect.flatMap(api.get(secrets, tunnelAuthoritySecret, namespace), (secret) =>
+    last !== undefined && isUnchanged(last, secret) ? Effect.succeed(last) : authorityIn(api, secret)
+  )
 
 /** The authority, made at its first use. Of several that make it the first wins. */
 export const ensureTunnelAuthority = (api: KubeApi, namespace: string): Effect.Effect<TunnelAuthority, KubeError> => {
@@ -173,14 +183,16 @@ const told: Readonly<Record<Exclude<ExchangeStep, "Keep">, string>> = {
 
 /**
  * Takes the next step of an exchange if one is due, and gives the authority then. `isKnown`: whether each member that
- * has joined has the bundle with this hash. Of several that take the step the first wins.
+ * has joined has the bundle with this hash. `last`: the authority as it was last read. Of several that take the step
+ * the first wins.
  */
 export const exchangeAuthority = Effect.fnUntraced(function* (
   api: KubeApi,
   namespace: string,
-  isKnown: (bundleHash: string) => boolean
+  isKnown: (bundleHash: string) => boolean,
+  last: TunnelAuthority
 ): Effect.fn.Return<TunnelAuthority, KubeError> {
-  const present = yield* readTunnelAuthority(api, namespace)
+  const present = yield* readTunnelAuthority(api, namespace, last)
   const { bundleHash, lives, resourceVersion } = present
   const step = exchangeStep(lives, isKnown(bundleHash), yield* Clock.currentTimeMillis)
   const change = yield* changeFor(present, step)

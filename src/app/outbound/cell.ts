@@ -356,7 +356,7 @@ const isKnown = (state: State, configured: ReadonlyArray<ClusterName>, bundleHas
 const exchange = Effect.fnUntraced(function* (state: State, { api, configured, namespace }: CellOptions) {
   const before = state.authority.bundleHash
   const exchanged = yield* Effect.result(
-    exchangeAuthority(api, namespace, (bundleHash) => isKnown(state, configured(), bundleHash))
+    exchangeAuthority(api, namespace, (bundleHash) => isKnown(state, configured(), bundleHash), state.authority)
   )
   if (Result.isFailure(exchanged))
     return yield* logWarning("authority for tunnels cannot be read or exchanged", { problem: exchanged.failure.detail })
