@@ -5,7 +5,7 @@
  */
 
 import { spawn, spawnSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -19,13 +19,31 @@ Runs each suite that starts programs again and again, beside busy loops, and pri
 in seconds. The exit code is 0 only if every suite passed every time. A suite whose programs are missing is named as not
 run. The words of a suite's first failure are in coverage/steady/.
 
+All suites take longer than a night. coverage/steady/record.json has, by suite, the commit at which it last passed every
+time: --hours ends a night, and --resume leaves out in the next one what passed before, however many commits ago. A
+suite whose file has changed since then runs again.
+
   --passes N   runs of each suite (20)
   --busy N     busy loops beside them (2)
   --only TEXT  only suites with this text in their path; more than one --only is possible
+  --hours N    begins no suite after so many hours, and says how many are left
+  --resume     leaves out suites that passed at least as many times before, and names the commit
   --help       this text`
+
+/**
+ * The last time that a suite passed every time; `longest`: seconds.
+ *
+ * @typedef {{
+ *   readonly commit: string
+ *   readonly passes: number
+ *   readonly busy: number
+ *   readonly longest: number
+ * }} Passed
+ */
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 const found = join(root, "coverage", "steady")
+const recordPath = join(found, "record.json")
 const temporary = mkdtempSync(join(tmpdir(), "braid-steady-"))
 const vitest = join(root, "node_modules", "vitest", "vitest.mjs")
 const isTerminal = process.stderr.isTTY
@@ -86,44 +104,95 @@ const run = (suite) =>
     )
   })
 
+/** @param {ReadonlyArray<string>} args */
+const git = (args) => spawnSync("git", args, { cwd: root, encoding: "utf8" })
+const { status: changed } = git(["diff", "--quiet", "HEAD"])
+const commit = git(["rev-parse", "--short=12", "HEAD"]).stdout.trim() + (changed === 0 ? "" : " and changes")
+
+/** @returns {Readonly<Record<string, Passed>>} */
+const readRecord = () => {
+  try {
+    return JSON.parse(readFileSync(recordPath, "utf8"))
+  } catch {
+    return {}
+  }
+}
+
+/** @param {string} suite @param {Passed | undefined} passed nothing is kept of a suite that failed */
+const record = (suite, passed) => {
+  mkdirSync(found, { recursive: true })
+  writeFileSync(recordPath, JSON.stringify({ ...readRecord(), [suite]: passed }, undefined, 2))
+}
+
+/**
+ * The record of a suite that need not run again.
+ *
+ * @param {string} suite
+ * @param {number} passes
+ * @param {number} busy
+ */
+const passedBefore = (suite, passes, busy) => {
+  const before = readRecord()[suite]
+  if (before === undefined || before.passes < passes || before.busy < busy) return undefined
+  const since = before.commit.split(" ")[0] ?? ""
+  return git(["diff", "--quiet", since, "--", `test/${suite}.test.ts`]).status === 0 ? before : undefined
+}
+
+/** @param {string} passed @param {number} longest @param {string} text */
+const row = (passed, longest, text) => console.log(`${passed.padEnd(8)}${longest.toFixed(0).padStart(5)} s   ${text}`)
+
+/** @param {string} suite @param {number} passes @param {number} busy */
+const runOften = async (suite, passes, busy) => {
+  let [passed, longest, first] = [0, 0, ""]
+  for (let pass = 1; pass <= passes; pass++) {
+    if (isTerminal) process.stderr.write(`\r\u001b[2K${suite}: run ${pass}, ${passed} passed`)
+    const { failure, seconds } = await run(suite)
+    longest = Math.max(longest, seconds)
+    if (failure === undefined) passed++
+    else first ||= failure
+  }
+  if (isTerminal) process.stderr.write("\r\u001b[2K")
+  row(`${passed} of ${passes}`, longest, suite)
+  const isSteady = passed === passes
+  record(suite, isSteady ? { commit, passes, busy, longest } : undefined)
+  if (!isSteady) process.exitCode = 1
+  if (first !== "") writeFileSync(join(found, `${suite.replaceAll("/", "-")}.txt`), first)
+}
+
 const main = async () => {
   const { values } = parseArgs({
     options: {
       passes: { type: "string", default: "20" },
       busy: { type: "string", default: "2" },
       only: { type: "string", multiple: true, default: [] },
+      hours: { type: "string", default: "Infinity" },
+      resume: { type: "boolean", default: false },
       help: { type: "boolean", default: false }
     }
   })
   if (values.help) return console.log(help)
   const [passes, busy] = [Number(values.passes), Number(values.busy)]
+  const end = performance.now() + Number(values.hours) * 3_600_000
   const lacking = new Map(unrunnable().map(({ lacks, suite }) => [suite, lacks.join(", ")]))
   const chosen = [...Object.keys(suites), ...others].filter(
     (suite) => values.only.length === 0 || values.only.some((text) => `test/${suite}.test.ts`.includes(text))
   )
-  for (let number = 0; number < busy; number++) start(process.execPath, ["-e", loop])
-  console.log(`${chosen.length} suites, ${passes} runs each, beside ${busy} busy loops`)
+  console.log(`${chosen.length} suites, ${passes} runs each, beside ${busy} busy loops, at commit ${commit}`)
   console.log("passes  longest  suite")
+  let left = 0
+  for (let number = 0; number < busy; number++) start(process.execPath, ["-e", loop])
   for (const suite of chosen) {
     const lacks = lacking.get(suite)
-    if (lacks !== undefined) {
-      console.log(`not run           ${suite}, for want of ${lacks}`)
-      continue
-    }
-    let [passed, longest, first] = [0, 0, ""]
-    for (let pass = 1; pass <= passes; pass++) {
-      if (isTerminal) process.stderr.write(`\r\u001b[2K${suite}: run ${pass}, ${passed} passed`)
-      const { failure, seconds } = await run(suite)
-      longest = Math.max(longest, seconds)
-      if (failure === undefined) passed++
-      else first ||= failure
-    }
-    if (isTerminal) process.stderr.write("\r\u001b[2K")
-    console.log(`${`${passed} of ${passes}`.padEnd(8)}${longest.toFixed(0).padStart(5)} s   ${suite}`)
-    if (passed < passes) process.exitCode = 1
-    if (first === "") continue
-    mkdirSync(found, { recursive: true })
-    writeFileSync(join(found, `${suite.replaceAll("/", "-")}.txt`), first)
+    const before = values.resume ? passedBefore(suite, passes, busy) : undefined
+    if (before !== undefined)
+      row(`${before.passes} of ${before.passes}`, before.longest, `${suite}, at ${before.commit}`)
+    else if (lacks !== undefined) console.log(`not run           ${suite}, for want of ${lacks}`)
+    else if (performance.now() > end) left++
+    else await runOften(suite, passes, busy)
+  }
+  if (left > 0) {
+    console.log(`${left} suites are left; --resume goes on with them`)
+    process.exitCode = 1
   }
   process.exit()
 }
