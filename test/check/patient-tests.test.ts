@@ -105,8 +105,9 @@ const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>
   "support/attempts.ts": { "bound of its own": "attempts that may hang for ever, each longer" },
   "support/changed-api-server.ts": { clock: "when certificates end" },
   "support/effect-it.ts": { "hasty virtual time": "the helper" },
-  "support/turns.ts": { sleep: "the helper", timer: "the helper" },
-  "support/until.ts": { sleep: "the helper", clock: "the helper" }
+  "support/turns.ts": { timer: "the helper" },
+  "support/until.ts": { sleep: "the helper", clock: "the helper" },
+  "support/virtual-clock.ts": { timer: "turns of the event loop between two wake-ups" }
 }
 
 /** A benchmark measures time and lets some pass on purpose, but waits for what is to happen as any test does. */
