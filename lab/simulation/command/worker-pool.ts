@@ -24,6 +24,9 @@ export interface WorkerPool<Work, Answer> {
 /** Real ms after which a worker counts as stuck; a story of usual size takes less than a thousandth of it. */
 const patience = 900_000
 
+/** Simulated worlds are made of short-lived objects, which a large young generation collects for less. */
+const execArgv = ["--max-semi-space-size=64"]
+
 class Worker<Work extends object, Answer> {
   readonly #program: string
   #child: ChildProcess | undefined
@@ -34,7 +37,7 @@ class Worker<Work extends object, Answer> {
 
   #living(): ChildProcess {
     if (this.#child !== undefined) return this.#child
-    const child = fork(this.#program, { execArgv: [], stdio: ["ignore", "inherit", "inherit", "ipc"] })
+    const child = fork(this.#program, { execArgv, stdio: ["ignore", "inherit", "inherit", "ipc"] })
     // The exit of a child may be told before, with or after the closing of its channel; the first of these ends its
     // use.
     const forget = (): void => {
