@@ -22,7 +22,7 @@ const learnt = (routes: LearntRoutes<Route>, s: Scenario, bytes: Uint8Array): vo
 }
 
 describe("the fast route of bulk", () => {
-  it("is what step would decide, whatever comes: 200,000 messages", () => {
+  it("is what step would decide, whatever comes: 60,000 messages", () => {
     let [messages, passed, repeated] = [0, 0, 0]
     fc.assert(
       fc.property(fc.integer(), (seed) => {
@@ -31,9 +31,9 @@ describe("the fast route of bulk", () => {
         passed += compared.passed
         repeated += compared.repeated
       }),
-      { numRuns: 100 }
+      { numRuns: 30 }
     )
-    expect(messages).toBeGreaterThanOrEqual(200_000)
+    expect(messages).toBeGreaterThanOrEqual(60_000)
     // Without routes the comparison would say nothing.
     expect(passed / messages).toBeGreaterThan(0.15)
     expect(repeated / messages).toBeGreaterThan(0.02)
