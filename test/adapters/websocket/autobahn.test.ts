@@ -34,7 +34,7 @@ const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(res
 /** Writes the frames of a case, cut as it says, until the other side has closed. */
 const write = async (peer: RawPeer, { chop, send }: AutobahnCase): Promise<void> => {
   const frames = send.map((frame) => peer.encode(frame))
-  const all = chop === "frames" ? frames : [Buffer.concat(frames)]
+  const all = chop === "frames" || frames.length === 1 ? frames : [Buffer.concat(frames)]
   for (const bytes of all) {
     const step = typeof chop === "number" ? chop : bytes.length
     for (let at = 0; at < bytes.length && !peer.isEnded; at += step) {
