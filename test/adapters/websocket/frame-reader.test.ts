@@ -88,17 +88,18 @@ describe("the reader of frames", () => {
       fc.property(stories, fc.nat(19), ({ cuts, isMasked, key, messages }, dropsAt) => {
         const { expected, wire } = written({ isMasked, key, messages })
         const { found, made } = reader(isMasked)
-        let before = -1
+        let [before, most] = [-1, 0]
         for (let at = 0, index = 0; at < wire.length; index++) {
           if (index === dropsAt) {
             made.drop()
             before = found.length
           }
-          if (before >= 0) expect(made.after(0)).toBeLessThanOrEqual(131)
+          if (before >= 0) most = Math.max(most, made.after(0))
           const size = cuts[index % cuts.length] ?? 1
           made.read(Buffer.from(wire.subarray(at, at + size)))
           at += size
         }
+        expect(most).toBeLessThanOrEqual(131)
         const whole = before < 0 ? expected.length : before
         expect(found.slice(0, whole)).toEqual(expected.slice(0, whole))
         const isControl = (what: string): boolean => what.startsWith("control")
