@@ -97,7 +97,11 @@ describe("the port of metrics", () => {
 
   it.live("has room again after scrapers that send nothing, or read nothing, have taken all of it", () =>
     Effect.gen(function* () {
-      const long = Array.from({ length: 100_000 }, (_, index) => ({ kind: "multi_cluster", phase: `phase-${index}` }))
+      // More than the buffers of a connection hold.
+      const long = Array.from({ length: 8_000 }, (_, index) => ({
+        kind: "multi_cluster",
+        phase: `${index} ${"x".repeat(1_000)}`
+      }))
       yield* measure(() => long.map((labels) => ({ name: "braid_sessions", labels, value: 1 })))
       const { get, port } = yield* scraper(() => true, 200)
       const sockets = Array.from({ length: 20 }, (_, index) => {
