@@ -68,6 +68,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
   "src/domain/outbound": inDomain("resources", "protocol", "fleet", "fleet/credentials", "policies"),
   "src/domain/events": inDomain("resources", "fleet", "sessions", "branches", "queues"),
   "src/domain/metrics": inDomain("resources", "sessions", "queues"),
+  "src/domain/usage": inDomain("resources", "targets", "sessions"),
   "src/domain/commands": inDomain(
     "resources",
     "server",
@@ -193,6 +194,7 @@ export const holds = /** @type {Readonly<Record<string, string>>} */ ({
   "src/domain/outbound": "tunnels that members dial: their life on both sides, messages, tokens, certificates",
   "src/domain/events": "what `kubectl describe` and the log say of a session",
   "src/domain/metrics": "the catalogue of metrics",
+  "src/domain/usage": "records of sessions' use, when they are written, and the reports that are made of them",
   "src/domain/commands": "what `braid doctor`, `status`, `sessions`, `join` and others make of what they saw",
   "src/ports": "interfaces of what the operator needs from the world: `KubeApi`, `Agents`, `FrameChannel`, member link",
   "src/adapters":
