@@ -1,0 +1,128 @@
+import { copyFileSync, existsSync, mkdtempSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Effect, Exit, Scope } from "effect"
+import type { Connection } from "effect/sql/SqlConnection"
+import { describe, expect, it } from "vitest"
+import { openSqlite } from "../../../src/adapters/usage/sqlite-client.ts"
+import { makeUsageStore, openUsageFile } from "../../../src/adapters/usage/usage-store.ts"
+import { recordKey, type UsageRecord } from "../../../src/domain/usage/usage-record.ts"
+import type { PageMark, UsageStore } from "../../../src/ports/usage-store.ts"
+import { record } from "../../domain/usage/some-records.ts"
+
+const folder = (): string => mkdtempSync(join(tmpdir(), "braid-usage-"))
+
+const using = <A, E>(path: string, use: (store: UsageStore) => Effect.Effect<A, E>): Promise<A> =>
+  Effect.runPromise(Effect.scoped(Effect.flatMap(openUsageFile(path), use)))
+
+const all = Effect.fnUntraced(function* (store: UsageStore, most = 2) {
+  const found: Array<UsageRecord> = []
+  let after: PageMark | undefined
+  for (;;) {
+    const page = yield* store.page(after, most)
+    found.push(...page)
+    if (page.length < most) return found
+    after = page.at(-1)
+  }
+})
+
+const whole = record({
+  id: "1",
+  kind: "ci",
+  clusters: ["a", "b"],
+  container: "main",
+  ciProvider: "github",
+  ciPipeline: "it's",
+  startedAt: 5,
+  lastSeenAt: 7,
+  stoppedAt: 9
+})
+
+describe("the store of use", () => {
+  it("gives records back as they were put, after it was opened again, in the order of their starts", async () => {
+    const path = join(folder(), "usage.db")
+    const records = [whole, record({ id: "2", startedAt: 5 }), record({ id: "2", machineId: "key-2", startedAt: 1 })]
+    await using(path, ({ put }) => Effect.forEach(records, put))
+    expect(await using(path, all)).toEqual([records[2], records[0], records[1]])
+    expect((await using(path, ({ open }) => open)).map(recordKey)).toEqual(["2 key-2", "2 key-1"])
+  })
+
+  it("has one row per session: the first start, the last heartbeat, and the end or none", async () => {
+    const path = join(folder(), "usage.db")
+    const rows = await using(path, (store) =>
+      Effect.forEach(
+        [record({ startedAt: 5, lastSeenAt: 9, stoppedAt: 9 }), record({ startedAt: 7, lastSeenAt: 8 })],
+        store.put
+      ).pipe(Effect.andThen(all(store)))
+    )
+    expect(rows).toEqual([record({ startedAt: 5, lastSeenAt: 9 })])
+  })
+
+  it("keeps no session longer than it should, but all that run", async () => {
+    const path = join(folder(), "usage.db")
+    const records = [1, 2, 3].map((startedAt) => record({ id: String(startedAt), startedAt, stoppedAt: startedAt }))
+    const left = await using(path, (store) =>
+      Effect.forEach([record({ startedAt: 0 }), ...records], store.put).pipe(
+        Effect.andThen(store.prune({ before: 3, maxBytes: 1e9 })),
+        Effect.tap((count) => Effect.sync(() => expect(count).toBe(2))),
+        Effect.andThen(all(store))
+      )
+    )
+    expect(left.map(({ id }) => id)).toEqual(["AB", "3"])
+  })
+
+  it("deletes the oldest sessions when it needs more room than it may have", async () => {
+    const path = join(folder(), "usage.db")
+    const records = Array.from({ length: 3_000 }, (_, at) => record({ id: `s${at}`, startedAt: at, stoppedAt: at }))
+    const left = await using(path, (store) =>
+      Effect.forEach(records, store.put).pipe(
+        Effect.andThen(store.prune({ before: 0, maxBytes: 250_000 })),
+        Effect.andThen(all(store, 1_000))
+      )
+    )
+    expect([left.length, left[0]?.startedAt]).toEqual([1_000, 2_000])
+  })
+
+  it("says that it cannot be opened", async () => {
+    const error = await Effect.runPromise(Effect.flip(Effect.scoped(openUsageFile("/proc/none/usage.db"))))
+    expect(error.message).toMatch(/^the store of use cannot open: .*unable to open database file/u)
+  })
+
+  it("has each session once, wherever a statement is the last one", async () => {
+    const at = folder()
+    const path = join(at, "usage.db")
+    const images: Array<string> = []
+    // The files as a crash leaves them, without the log's index, which dies with the process.
+    const snapshot = Effect.sync(() => {
+      const image = join(folder(), "usage.db")
+      for (const end of ["", "-wal"]) if (existsSync(path + end)) copyFileSync(path + end, image + end)
+      images.push(image)
+    })
+    const watched = (connection: Connection): Connection => ({
+      ...connection,
+      execute: (...statement) => Effect.tap(connection.execute(...statement), snapshot),
+      executeUnprepared: (...statement) => Effect.tap(connection.executeUnprepared(...statement), snapshot)
+    })
+    const life = [record({ startedAt: 5 }), record({ startedAt: 5, lastSeenAt: 65_000 })]
+    const acts = [...life, whole, record({ startedAt: 5, lastSeenAt: 65_000, stoppedAt: 70_000 })]
+    const scope = await Effect.runPromise(Scope.make())
+    await Effect.runPromise(
+      openSqlite(path, watched).pipe(
+        Effect.flatMap(makeUsageStore),
+        Effect.flatMap(({ put }) => Effect.forEach(acts, put)),
+        Scope.provide(scope)
+      )
+    )
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    expect(images.length).toBeGreaterThan(acts.length + 4)
+    const counts: Array<number> = []
+    for (const image of images) {
+      const before = await using(image, all)
+      counts.push(before.length)
+      const after = await using(image, (store) => Effect.andThen(Effect.forEach(acts, store.put), all(store)))
+      expect(after).toEqual([acts.at(-1), whole].toSorted((a, b) => ((a?.id ?? "") < (b?.id ?? "") ? -1 : 1)))
+    }
+    // The image after each write has it.
+    expect(counts.slice(-acts.length)).toEqual([1, 1, 2, 2])
+  })
+})
