@@ -86,7 +86,8 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
     "branches",
     "queues",
     "outbound",
-    "events"
+    "events",
+    "usage"
   ),
   "src/ports": ["src/domain/**"],
   "src/adapters": ["src/domain/**", "src/ports/**"],
@@ -111,6 +112,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
   "src/app/outbound": inApp("kernel"),
   "src/app/branches/sync": inApp("kernel", "api", "services", "branches"),
   "src/app/metrics": inApp("kernel", "api"),
+  "src/app/usage": inApp("kernel", "api", "services"),
   "src/app/operator": inApp(
     "kernel",
     "api",
@@ -127,6 +129,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
     "copies",
     "queues",
     "branches/sync",
+    "usage",
     "queues/sharding",
     "queues/sync",
     "outbound"
@@ -142,7 +145,8 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
     "branches",
     "copies",
     "queues",
-    "outbound"
+    "outbound",
+    "usage"
   ),
   "src/app": ["src/**"],
   "lab/memory": ["src/**"],
@@ -220,6 +224,7 @@ export const holds = /** @type {Readonly<Record<string, string>>} */ ({
   "src/app/outbound": "tunnels: the cell that takes them, the outpost that dials, and members reached through them",
   "src/app/branches/sync": "branches that a primary has made in its default cluster",
   "src/app/metrics": "the port of metrics",
+  "src/app/usage": "follows sessions, writes the records of their use, and makes reports of them",
   "src/app/operator": "puts the list of capabilities together: settings, replicas",
   "src/app/commands": "`braid doctor`, `status`, `sessions`, `branches`, `logs`, `join`, `leave`, `cleanup` and others",
   "src/app": "the program `braid`",

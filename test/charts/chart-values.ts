@@ -40,6 +40,7 @@ export const leavesOf = (map: object): ReadonlyArray<ValuePath> =>
 
 /** Values beside which others act that do not act alone. */
 export const manyFeatures = {
+  dashboard: { enabled: true },
   networkPolicy: { enabled: true },
   monitoring: {
     serviceMonitor: { enabled: true },
@@ -84,6 +85,13 @@ const others: Readonly<Record<string, unknown>> = {
   "bounds.agents": 7,
   "bounds.branchesPerNamespace": 7,
   "bounds.branches": 7,
+  "usage.retentionDays": 30,
+  "usage.maxMebibytes": 500,
+  "usage.persistence.size": "2Gi",
+  "usage.persistence.storageClassName": "fast",
+  "usage.persistence.existingClaim": "other",
+  // Records of use, which are on as well, have one writer.
+  "operator.replicas": 0,
   "operator.port": 8443,
   "operator.imagePullPolicy": "Never",
   "operator.requests.cpu": "200m",

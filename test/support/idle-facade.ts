@@ -24,5 +24,6 @@ export const idleFacade: OperatorFacade["Service"] = {
   copyTarget: () => Effect.fail(notFound("There is no copy target.")),
   takeCredentials: () => Effect.fail(forbidden("nobody may")),
   reviewPod: () => Effect.succeed({ kind: "AdmissionReview" }),
+  usageReport: () => Effect.fail(notFound("No use is recorded.")),
   connect: () => Effect.fail(forbidden("nobody may"))
 }

@@ -342,6 +342,8 @@ export interface MemoryWorldOptions {
   readonly keepsUsers?: boolean
   /** Where the primary's configuration changes; without it never. */
   readonly configuration?: ConfigurationSource
+  /** Where the operator of a cluster records use; by default nowhere. */
+  readonly usage?: (cluster: string) => OperatorOptions["usage"]
 }
 
 /**
@@ -356,7 +358,8 @@ export const memoryWorld = (
     configuration,
     keepsUsers = false,
     limits = {},
-    splitting = () => undefined
+    splitting = () => undefined,
+    usage = () => undefined
   }: MemoryWorldOptions = {}
 ): Effect.Effect<MemoryWorld, KubeError, Scope.Scope> =>
   Effect.gen(function* () {
@@ -383,6 +386,7 @@ export const memoryWorld = (
             configuration: cluster === primary ? configuration : undefined,
             keepsUsers,
             splitting: splitting(cluster.name),
+            usage: usage(cluster.name),
             ...defaultLimits,
             ...limits,
             ...(branchSettingsOf === undefined ? {} : { branchSettings: branchSettingsOf(cluster.name) })

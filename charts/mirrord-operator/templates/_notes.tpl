@@ -29,6 +29,11 @@ Their first session, with mirrord's own client:
 
 Sessions begin at the primary, and so do the rights of users.
 {{- end }}
+{{- if include "braid.on" .Values.dashboard.enabled }}
+
+The use of sessions is recorded. Who may read the reports? Nobody, until you bind the role:
+  kubectl create clusterrolebinding mirrord-usage --clusterrole=mirrord-operator-usage-reader --group=GROUP
+{{- end }}
 {{- if $isPrimary }}
 
 Its clusters, each with its version or with what is wrong:

@@ -329,6 +329,9 @@ without https, a CA that is none, no default cluster. What may come later (crede
     {{- $_ := set $taken $port $name -}}
   {{- end -}}
 {{- end -}}
+{{- if and (has (include "braid.text" .Values.dashboard.enabled) $truths) (include "braid.on" .Values.dashboard.enabled) (not (has (include "braid.text" $operator.replicas) (list "0" "1"))) -}}
+  {{- $mistakes = append $mistakes (include "braid.mistake" (list "operator.replicas" "records of use have one writer" $operator.replicas "write 1, or leave dashboard.enabled false")) -}}
+{{- end -}}
 {{- toYaml $mistakes -}}
 {{- end -}}
 

@@ -21,6 +21,7 @@ export const apiResourceList = {
     resource("mirrordoperators", "MirrordOperator", false, ["get", "list"]),
     resource("mirrordoperators/ping", "MirrordOperator", false, ["get"]),
     resource("mirrordoperators/certificate", "MirrordOperator", false, ["create"]),
+    resource("mirrordoperators/reports", "MirrordOperator", false, ["get"]),
     resource("mirrordclusteroperatorusercredentials", "MirrordClusterOperatorUserCredential", false, ["create"]),
     resource("branchcredentials", "BranchCredentials", false, ["create"]),
     resource("mirrordclusters", "MirrordCluster", false, ["get", "list"]),

@@ -47,6 +47,7 @@ export const mapFacade = (behind: Effect.Effect<Facade, ApiError>, gate: FacadeG
     copyTarget: (...which) => read(Effect.flatMap(behind, (facade) => facade.copyTarget(...which))),
     takeCredentials: (request) => write(Effect.flatMap(behind, (facade) => facade.takeCredentials(request))),
     reviewPod: (...review) => read(Effect.flatMap(behind, (facade) => facade.reviewPod(...review))),
+    usageReport: (...which) => read(Effect.flatMap(behind, (facade) => facade.usageReport(...which))),
     connect: (request) => connect(Effect.flatMap(behind, (facade) => facade.connect(request)))
   }
 }

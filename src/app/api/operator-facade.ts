@@ -85,6 +85,15 @@ export interface AcceptedConnection {
   readonly serve: (client: FrameChannel) => Effect.Effect<void, never, Scope.Scope>
 }
 
+/** The reports on use. */
+export type UsageReportName = "usage" | "trends"
+
+/** A report as it is answered. */
+export interface ReportAnswer {
+  readonly contentType: string
+  readonly body: string | Uint8Array
+}
+
 /** Which sessions: all, or those that have no client. */
 export type SessionSelection = "All" | "Inactive"
 
@@ -155,6 +164,8 @@ export class OperatorFacade extends Context.Service<
      * anyone, so the body is read when it is known how much of it is worth reading.
      */
     readonly reviewPod: (uid: string, body: ReadBody) => Effect.Effect<object, ApiError>
+    /** A report on use; not found where it is not recorded. */
+    readonly usageReport: (which: UsageReportName, search: URLSearchParams) => Effect.Effect<ReportAnswer, ApiError>
     /** Completes when the session is usable. */
     readonly connect: (request: ConnectRequest) => Effect.Effect<AcceptedConnection, ApiError, Scope.Scope>
   }

@@ -20,7 +20,7 @@ import { failingLists } from "../kernel/failing-lists.ts"
 import { logError } from "../kernel/log.ts"
 import type { CallerResult } from "./caller.ts"
 import { apiGroup, apiResourceList } from "./discovery.ts"
-import { OperatorFacade, type SessionSelection } from "./operator-facade.ts"
+import { OperatorFacade, type SessionSelection, type UsageReportName } from "./operator-facade.ts"
 import { podReviewRoute } from "./pod-review-route.ts"
 import { bodyText, parseJson } from "./request-body.ts"
 import { type TakenByCallers, weightOf } from "./request-bounds.ts"
@@ -273,6 +273,17 @@ const createBranchCredentials = Effect.gen(function* () {
   return yield* json(taken, 201)
 })
 
+/** GET of a report on use. API servers ask for the right to the subresource `mirrordoperators/reports`. */
+const usageReport = Effect.fnUntraced(function* (which: UsageReportName) {
+  yield* authenticated
+  const { url } = yield* HttpServerRequest.HttpServerRequest
+  const { searchParams } = new URL(url, "http://operator")
+  const { body, contentType } = yield* (yield* OperatorFacade).usageReport(which, searchParams)
+  return typeof body === "string"
+    ? HttpServerResponse.text(body, { contentType })
+    : HttpServerResponse.uint8Array(body, { contentType })
+})
+
 /** A collection that cannot be read keeps no session from being served, so it is reported and is no failure. */
 const ready = Effect.gen(function* () {
   const problems = yield* (yield* OperatorFacade).problems
@@ -305,6 +316,13 @@ export const routes = Layer.mergeAll(
   HttpRouter.add("GET", `${operatorApiRoot}/mirrordoperators/operator`, describeOperator),
   HttpRouter.add("POST", `${operatorApiRoot}/mirrordclusteroperatorusercredentials`, createCredentials),
   HttpRouter.add("POST", `${operatorApiRoot}/mirrordoperators/operator/certificate`, createCertificate),
+  HttpRouter.add(
+    "GET",
+    `${operatorApiRoot}/mirrordoperators/operator/reports`,
+    Effect.andThen(authenticated, () => success("The reports are reports/usage and reports/usage/trends."))
+  ),
+  HttpRouter.add("GET", `${operatorApiRoot}/mirrordoperators/operator/reports/usage`, usageReport("usage")),
+  HttpRouter.add("GET", `${operatorApiRoot}/mirrordoperators/operator/reports/usage/trends`, usageReport("trends")),
   HttpRouter.add("GET", `${operatorApiRoot}/events`, watchInterceptions),
   HttpRouter.add("GET", `${operatorApiRoot}/sessions`, listSessions),
   HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/sessions`, listSessions),

@@ -46,6 +46,7 @@ import { makeCredentialMaker } from "./credential-maker.ts"
 import { outboundDialler, outboundServer } from "./operator-outbound.ts"
 import { operatorSplitting } from "./operator-splitting.ts"
 import { makeOperatorTracing } from "./operator-tracing.ts"
+import { operatorUsage } from "./operator-usage.ts"
 
 /** The container's memory limit in bytes, if it has one. */
 const memoryLimit = (): number | undefined => {
@@ -156,7 +157,8 @@ const serve = Effect.fnUntraced(function* (
       branchSettings: settings.branchSettings,
       servedAuthority: () => certificate.known().certificatePem,
       splitting: yield* operatorSplitting(settings.splitting),
-      keepsUsers: true
+      keepsUsers: true,
+      usage: yield* operatorUsage
     },
     connector,
     agents: (api) => agentsOf(settings, retryingApi(api), room),

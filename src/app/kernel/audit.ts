@@ -2,7 +2,7 @@
  * Writes acts about sessions to the program's log. domain/sessions/session-act.ts decides what a line holds.
  */
 
-import { Effect, Metric } from "effect"
+import { Clock, Effect, Metric } from "effect"
 import type { MirrordClusterSessionSpec } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { MirrordMultiClusterSessionSpec } from "../../domain/resources/mirrord-multi-cluster-session.ts"
 import { type AuditedSession, auditFields, type SessionAct } from "../../domain/sessions/session-act.ts"
@@ -10,6 +10,7 @@ import { isOfCi } from "../../domain/sessions/session-info.ts"
 import { logInfo } from "./log.ts"
 import { counter, countOne, durations } from "./metrics.ts"
 import { CurrentRepeatedLines } from "./repeated-lines.ts"
+import { CurrentSessionActs } from "./session-acts.ts"
 
 const write = (act: SessionAct): Effect.Effect<void> => logInfo(`session ${act.act}`, auditFields(act))
 
@@ -53,9 +54,16 @@ export const countEnd = Effect.fnUntraced(function* (
   if (ofCi === true) yield* Metric.update(ciSessionDurations, seconds)
 })
 
-/** Counts an act, and writes its one line to the program's log; refusals that repeat are summed there. */
-export const audit = (act: SessionAct): Effect.Effect<void> =>
-  Effect.andThen(count(act), act.act === "refused" ? auditRefusal(act) : write(act))
+/**
+ * Counts an act, and writes its one line to the program's log; refusals that repeat are summed there. Then its
+ * listeners hear of it.
+ */
+export const audit = Effect.fnUntraced(function* (act: SessionAct): Effect.fn.Return<void> {
+  yield* count(act)
+  yield* act.act === "refused" ? auditRefusal(act) : write(act)
+  const acts = yield* CurrentSessionActs
+  acts.publish(act, yield* Clock.currentTimeMillis)
+})
 
 const ofCi = (ciInfo: object | null | undefined): Pick<AuditedSession, "isOfCi"> =>
   isOfCi({ ciInfo: ciInfo ?? null }) ? { isOfCi: true } : {}

@@ -19,6 +19,7 @@ import { serverSettings } from "../../domain/server/settings.ts"
 import { sessionSettings } from "../../domain/sessions/settings.ts"
 import { targetSettings } from "../../domain/targets/settings.ts"
 import { tracingSettings } from "../../domain/tracing/settings.ts"
+import { usageSettings } from "../../domain/usage/settings.ts"
 
 const allSettings = {
   ...serverSettings,
@@ -31,6 +32,7 @@ const allSettings = {
   ...queueSettings,
   ...fleetSettings,
   ...outboundSettings,
+  ...usageSettings,
   ...agentSettings
 }
 
@@ -47,6 +49,7 @@ export const settingCards: Readonly<Record<string, SettingCard>> = {
   "Splits of queues": queueSettings,
   Fleet: fleetSettings,
   "Members that dial out": outboundSettings,
+  Usage: usageSettings,
   Agents: agentSettings
 }
 
@@ -57,6 +60,8 @@ const parsed = (form: Setting["form"], text: string): unknown => {
     case "certificateHours":
     case "seconds":
     case "millis":
+    case "days":
+    case "mebibytes":
       return Number(text)
     case "leaseTime":
       return Number(text) * 1000

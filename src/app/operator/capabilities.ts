@@ -26,9 +26,12 @@ import type { FleetView } from "../services/fleet-view.ts"
 import type { OwnCluster } from "../services/own-cluster.ts"
 import type { Sessions } from "../services/sessions.ts"
 import type { Targets } from "../services/targets.ts"
+import type { UsageReports } from "../services/usage-reports.ts"
 import { memberLayer } from "../sessions/member/member-capability.ts"
 import { type PrimaryServices, primaryLayer } from "../sessions/primary/primary-capability.ts"
 import type { SessionServices } from "../sessions/session-services.ts"
+import { usageLayer } from "../usage/usage-capability.ts"
+import type { UsageKeeping } from "../usage/usage-keeping.ts"
 
 /** The services that the operator gives to its capabilities. `Capabilities`: none yet. */
 export type OperatorServices =
@@ -41,9 +44,10 @@ export type OperatorServices =
   | BranchedEngines
   | CopySettings
   | QueueSplitting
+  | UsageKeeping
 
 /** The services of the capabilities that the operator asks. */
-export type Asked = Capabilities | Sessions | Targets | FleetView | CopyTargets | Branches | QueueSplits
+export type Asked = Capabilities | Sessions | Targets | FleetView | CopyTargets | Branches | QueueSplits | UsageReports
 
 export type OperatorCapabilities = Layer.Layer<Asked, never, OperatorServices | Agents | ClusterConnector>
 
@@ -60,5 +64,6 @@ export const operatorCapabilities: OperatorCapabilities = policyLayer.pipe(
   (above) => Layer.provideMerge(branchSyncLayer, above),
   (above) => Layer.provideMerge(splitSyncLayer, above),
   (above) => Layer.provideMerge(fleetSplitsLayer, above),
-  (above) => Layer.provideMerge(copyLayer, above)
+  (above) => Layer.provideMerge(copyLayer, above),
+  (above) => Layer.provideMerge(usageLayer, above)
 )

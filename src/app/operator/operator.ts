@@ -40,6 +40,7 @@ import { ChangeFeed, Changes } from "../kernel/change-feed.ts"
 import { Events, makeEventRecorder } from "../kernel/event-recorder.ts"
 import { failingLists, type UnreadCollections } from "../kernel/failing-lists.ts"
 import { CurrentHoldings, countHolding } from "../kernel/holdings.ts"
+import { CurrentSessionActs, SessionActs } from "../kernel/session-acts.ts"
 import { SessionNotifier } from "../kernel/session-notifier.ts"
 import { CurrentSettings } from "../kernel/setting-values.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
@@ -56,9 +57,11 @@ import { FleetView } from "../services/fleet-view.ts"
 import { OwnCluster } from "../services/own-cluster.ts"
 import { type ServedSession, Sessions } from "../services/sessions.ts"
 import { Targets } from "../services/targets.ts"
+import { UsageReports } from "../services/usage-reports.ts"
 import { PrimaryServices } from "../sessions/primary/primary-capability.ts"
 import { SessionEnds } from "../sessions/session-ends.ts"
 import { SessionServices } from "../sessions/session-services.ts"
+import { UsageKeeping, type UsageKept } from "../usage/usage-keeping.ts"
 import { admitConnect, usable } from "./admit-connect.ts"
 import { admitPerson } from "./admit-person.ts"
 import { type Asked, type OperatorCapabilities, operatorCapabilities } from "./capabilities.ts"
@@ -100,6 +103,8 @@ export interface OperatorOptions {
   readonly splitting?: SplittingOptions | undefined
   /** Whether the statistics go on after a restart and under another leader. */
   readonly keepsUsers?: boolean
+  /** Where the use of sessions is recorded; without it nowhere. */
+  readonly usage?: UsageKept | undefined
 }
 
 type Making = Effect.Effect<Facade, KubeError, Agents | ClusterConnector | Scope.Scope>
@@ -117,6 +122,7 @@ export const makeOperator = (
     const ours = Context.make(Clock.Clock, steadyClock(wall)).pipe(
       Context.add(CurrentHoldings, yield* CurrentHoldings),
       Context.add(CurrentSettings, yield* CurrentSettings),
+      Context.add(CurrentSessionActs, new SessionActs()),
       Context.add(CurrentTracing, yield* CurrentTracing)
     )
     const facade = yield* Effect.provideContext(makeFacade(options, capabilities, wall), ours)
@@ -167,6 +173,7 @@ const makeServices = Effect.fnUntraced(function* (options: OperatorOptions, { fi
       options: options.splitting,
       servedAuthority: options.servedAuthority ?? (() => undefined)
     }),
+    Context.add(UsageKeeping, { kept: options.usage }),
     Context.add(CopySettings, { makesCopies: options.makesCopies ?? true, image: options.copyImage }),
     // Made before the controllers: it ends after them, and so writes their last Events.
     Context.add(Events, yield* makeEventRecorder(own.api))
@@ -272,6 +279,7 @@ const facadeOf = (operator: Operator): Facade => {
         internalError
       ),
     reviewPod: (uid, body) => answerPodReview(Context.get(asked, PodReviews), uid, body),
+    usageReport: (which, search) => Context.get(asked, UsageReports).answer(which, search),
     deleteSession: (reference, by, namespace) => stopSession(stopping, reference, by, namespace),
     deleteSessions: (which, by, namespace) => stopSessions(stopping, { which, namespace }, by)
   }

@@ -10,6 +10,7 @@ import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import type { SessionInfo } from "../../domain/resources/session.ts"
 import type { AuditedSession } from "../../domain/sessions/session-act.ts"
 import type { SessionId } from "../../domain/sessions/session-id.ts"
+import type { SeenSession } from "../../domain/usage/seen-session.ts"
 import type { KubeError } from "../../ports/kube-api.ts"
 import type { StoppedLedger } from "../kernel/stopped-ledger.ts"
 
@@ -22,6 +23,8 @@ export interface ServedSession {
   readonly info: (now: number) => SessionInfo
   /** Whether it was started in a CI run. */
   readonly isOfCi: boolean
+  /** The record of its use; `undefined` if its object does not say when it began. */
+  readonly use: () => SeenSession | undefined
   /** Whether it has no client now. */
   readonly isInactive: (now: number) => boolean
   /** The session's part of the audit line when it is stopped. */

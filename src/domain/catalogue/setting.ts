@@ -68,6 +68,8 @@ export const forms = {
   certificateHours: whole(" of hours", 72, "write for example 24, or leave it out"),
   seconds: whole(" of seconds", maxDuration, "write for example 28800, or leave it out"),
   millis: whole(" of milliseconds", maxDuration, "write for example 120000, or leave it out"),
+  days: whole(" of days", 36_500, "write for example 365, or leave it out"),
+  mebibytes: whole(" of mebibytes", 1_000_000, "write for example 900, or leave it out"),
   objectName: { pattern: objectName, maxLength: 253, must: "the name of an object", cure: "write its name" },
   objectNames: {
     pattern: objectName,
@@ -141,6 +143,8 @@ interface Values extends Readonly<Record<CheckedForm, unknown>> {
   readonly certificateHours: number
   readonly seconds: number
   readonly millis: number
+  readonly days: number
+  readonly mebibytes: number
   readonly objectName: string
   readonly objectNames: ReadonlyArray<string>
   readonly namespace: string

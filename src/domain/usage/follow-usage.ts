@@ -22,10 +22,6 @@ export interface Followed {
 /** The followed sessions by {@link recordKey}. */
 export type FollowedSessions = ReadonlyMap<string, Followed>
 
-/** The open records of a store, with which an operator begins. */
-export const followRecords = (open: ReadonlyArray<UsageRecord>): FollowedSessions =>
-  new Map(open.map((record) => [recordKey(record), { record, written: record }]))
-
 /** The same session as before and now. The start stays the first one: a client that comes back goes on with its own. */
 const merged = (before: UsageRecord | undefined, seen: SeenSession, endedAt: number | undefined): UsageRecord => {
   const startedAt = Math.min(before?.startedAt ?? seen.startedAt, seen.startedAt)
@@ -46,6 +42,17 @@ const ended = (record: UsageRecord, endedAt: number | undefined): UsageRecord =>
   record.stoppedAt === undefined
     ? { ...record, stoppedAt: Math.max(record.startedAt, endedAt ?? record.lastSeenAt) }
     : record
+
+/** Takes over the open records of a store that was opened: of sessions of before, or of those that are followed. */
+export const adopt = (followed: FollowedSessions, open: ReadonlyArray<UsageRecord>): FollowedSessions => {
+  const now = new Map(followed)
+  for (const stored of open) {
+    const key = recordKey(stored)
+    const seen = followed.get(key)?.record
+    now.set(key, { record: seen === undefined ? stored : merged(stored, seen, undefined), written: stored })
+  }
+  return now
+}
 
 /** The sessions that there are now. */
 export interface SeenSessions {

@@ -124,6 +124,10 @@ const start = async (options: StartOptions = {}) => {
     target: (namespace, name) => Effect.sync(() => (fake.seen.push(["target", namespace, name]), { kind: "Target" })),
     portLocks: (namespace, name) => Effect.sync(() => (fake.seen.push(["locks", namespace, name]), { kind: "Target" })),
     watchInterceptions: ({ user }, key) => Effect.succeed(Stream.make(`data: ${user}\n\n`, `data: ${key}\n\n`)),
+    usageReport: (which, search) =>
+      search.get("format") === "xlsx"
+        ? Effect.succeed({ contentType: "application/x-workbook", body: new Uint8Array([0, 255]) })
+        : Effect.succeed({ contentType: "text/csv", body: `${which} ${search.get("from")}` }),
     deleteSession: (reference, caller) => {
       if (reference === "boom") return Effect.die(new Error("secret detail"))
       if (reference === "missing") return Effect.fail(notFound("There is no session missing."))
@@ -442,6 +446,16 @@ describe("requests", () => {
         status: 400,
         body: { message: "Events are served as a stream alone: ask for them with watch=true." }
       })
+  })
+
+  it("reports on use are texts or bytes, by what they say they are", async () => {
+    const { call } = await start()
+    const reports = `${root}/mirrordoperators/operator/reports`
+    const whole = await call("GET", `${reports}/usage?format=csv&from=2026-11-01`)
+    expect(whole).toMatchObject({ status: 200, body: { text: "usage 2026-11-01" } })
+    expect(await call("GET", `${reports}/usage/trends?from=x`)).toMatchObject({ body: { text: "trends x" } })
+    expect(await call("GET", `${reports}/usage?format=xlsx`)).toMatchObject({ status: 200 })
+    expect(await call("GET", `${reports}/usage`, { client: "none" })).toMatchObject({ status: 401 })
   })
 
   it("discovery lists only what is served, as the deletion of a namespace needs it", async () => {

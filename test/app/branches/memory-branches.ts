@@ -12,6 +12,7 @@ import { splitLayer } from "../../../src/app/queues/split-capability.ts"
 import { OwnCluster } from "../../../src/app/services/own-cluster.ts"
 import { memberLayer } from "../../../src/app/sessions/member/member-capability.ts"
 import { primaryLayer } from "../../../src/app/sessions/primary/primary-capability.ts"
+import { usageLayer } from "../../../src/app/usage/usage-capability.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { sessionBranch, variable } from "../../domain/branches/session-branch.ts"
@@ -114,5 +115,6 @@ export const withBranches = (
     (above) => Layer.provideMerge(memberLayer, above),
     (above) => Layer.provideMerge(primaryLayer, above),
     (above) => Layer.provideMerge(branchSyncLayer, above),
-    (above) => Layer.provideMerge(copyLayer, above)
+    (above) => Layer.provideMerge(copyLayer, above),
+    (above) => Layer.provideMerge(usageLayer, above)
   )

@@ -112,6 +112,8 @@ const texts: Readonly<Record<Setting["form"], fc.Arbitrary<unknown>>> = {
   leaseTime: leaseTime(1, 2, 10, 12, 15, "20", "60"),
   seconds: sessionTimes,
   millis: sessionTimes,
+  days: mostly(fc.constantFrom(1, "365", 36_500), fc.constantFrom(36_501, 0, -1, "1.5", "many", true)),
+  mebibytes: mostly(fc.constantFrom(1, "900", 1_000_000), fc.constantFrom(1_000_001, 0, "1e3", "1Gi", true)),
   objectName: objectNames,
   objectNames: mostly(
     fc.constantFrom("registry", "registry,mirror.example", "a,b,c"),

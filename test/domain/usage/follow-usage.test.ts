@@ -1,10 +1,10 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import {
+  adopt,
   afterWrites,
   dueRecords,
   follow,
-  followRecords,
   type FollowedSessions,
   heartbeatEvery
 } from "../../../src/domain/usage/follow-usage.ts"
@@ -48,15 +48,25 @@ describe("sessions that are followed", () => {
   it("end at their last heartbeat if nothing is known of their end, and else at that end", () => {
     const open = record({ startedAt: 1_000, lastSeenAt: 61_000 })
     const gone = (ends: ReadonlyMap<string, number>) =>
-      dueRecords(follow(followRecords([open]), { sessions: [], ends }))[0]?.stoppedAt
+      dueRecords(follow(adopt(nothing, [open]), { sessions: [], ends }))[0]?.stoppedAt
     expect(gone(none)).toBe(61_000)
     expect(gone(new Map([[recordKey(open), 70_000]]))).toBe(70_000)
   })
 
   it("go on with their record when their client comes back under the same id", () => {
     const closed = record({ startedAt: 1_000, stoppedAt: 5_000 })
-    const back = follow(followRecords([closed]), { sessions: [record({ startedAt: 9_000 })], ends: none })
+    const back = follow(adopt(nothing, [closed]), { sessions: [record({ startedAt: 9_000 })], ends: none })
     expect(dueRecords(back)).toEqual([record({ startedAt: 1_000, lastSeenAt: 9_000 })])
+  })
+
+  it("that began and ended before the store could be opened are written when it is", () => {
+    const seen = record({ startedAt: 1_000 })
+    const gone = follow(follow(nothing, { sessions: [seen], ends: none }), { sessions: [], ends: none })
+    const stored = record({ id: "2", startedAt: 500 })
+    expect(dueRecords(adopt(gone, [stored]))).toEqual([{ ...seen, stoppedAt: 1_000 }])
+    expect(dueRecords(adopt(gone, [record({ startedAt: 400 })]))).toEqual([
+      { ...seen, startedAt: 400, lastSeenAt: 1_000, stoppedAt: 1_000 }
+    ])
   })
 
   it("are neither lost nor counted twice, wherever the operator is stopped", () => {
@@ -82,14 +92,14 @@ describe("sessions that are followed", () => {
           }
           acts.forEach((what, at) => {
             look(at)
-            if (what === "crash") followed = followRecords(table.open())
+            if (what === "crash") followed = adopt(nothing, table.open())
             const [first] = dueRecords(followed)
             if (what !== "write" || first === undefined) return
             table.put(first)
             reached.add(recordKey(first))
             followed = afterWrites(followed, [first])
           })
-          followed = follow(followRecords(table.open()), { sessions: [], ends: none })
+          followed = follow(adopt(nothing, table.open()), { sessions: [], ends: none })
           dueRecords(followed).forEach(table.put)
           expect(new Set(table.rows.keys())).toEqual(reached)
           for (const { id, startedAt, stoppedAt = Infinity } of table.rows.values()) {

@@ -17,6 +17,7 @@ import { parentName } from "../../../domain/sessions/names.ts"
 import { sessionIdHex, sessionIdName } from "../../../domain/sessions/session-id.ts"
 import { isOfCi, sessionInfo } from "../../../domain/sessions/session-info.ts"
 import type { ProtectedNamespaces } from "../../../domain/targets/protected-namespaces.ts"
+import { seenChild } from "../../../domain/usage/seen-session.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"
 import { unlessProtected } from "../../api/unless-protected.ts"
 import { Branches } from "../../branches/branches.ts"
@@ -76,6 +77,7 @@ const served =
     owner: session.spec.owner,
     info: (now) => sessionInfo(session, members.ports(session.metadata.name), now),
     isOfCi: isOfCi(session.spec),
+    use: () => seenChild(session),
     isInactive: (now) => isInactive(session, now),
     audited: auditedChild(session.metadata.name, session.spec)
   })

@@ -16,6 +16,7 @@ import { parentsTold } from "../../../domain/sessions/child-owner.ts"
 import { parentName } from "../../../domain/sessions/names.ts"
 import { isOfCi, multiClusterSessionInfo, parentInfo } from "../../../domain/sessions/session-info.ts"
 import type { ProtectedNamespaces } from "../../../domain/targets/protected-namespaces.ts"
+import { seenParent } from "../../../domain/usage/seen-session.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import { type ApiError, badRequest } from "../../api/status.ts"
 import { unlessProtected } from "../../api/unless-protected.ts"
@@ -196,6 +197,7 @@ const served =
     owner: parent.spec.owner,
     info: (now) => parentInfo(parent, locks.ports(parent.metadata.name), now),
     isOfCi: isOfCi(parent.spec),
+    use: () => seenParent(parent),
     isInactive: (now) => isInactive(parent, now),
     audited: auditedParent(parent.metadata.name, parent.spec)
   })

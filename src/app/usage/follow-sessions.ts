@@ -1,0 +1,136 @@
+/**
+ * Follows the sessions of this operator and brings the store up to date. Decides nothing: domain/usage/follow-usage.ts
+ * says which records are due. Records that cannot be written wait in memory, and the sessions themselves in the
+ * cluster.
+ */
+
+import { Cause, Clock, Effect, Exit, Queue, Scope } from "effect"
+import { adopt, afterWrites, dueRecords, follow, type FollowedSessions } from "../../domain/usage/follow-usage.ts"
+import { recordKey, type UsageRecord } from "../../domain/usage/usage-record.ts"
+import type { UsageLimits, UsageStore, UsageStoreError } from "../../ports/usage-store.ts"
+import { LogOnce } from "../kernel/log-once.ts"
+import { logInfo, logWarning } from "../kernel/log.ts"
+import { CurrentSessionActs } from "../kernel/session-acts.ts"
+import type { Sessions } from "../services/sessions.ts"
+import type { UsageKept } from "./usage-keeping.ts"
+
+/** How often sessions are looked at, ms; acts of users are heard of at once. */
+const lookEvery = 1_000
+/** The pause after the store could not be opened, and between two looks at its limits, ms. */
+const openEvery = 30_000
+const pruneEvery = 3_600_000
+
+/** The store as reports find it. */
+export interface OpenStore {
+  readonly store: () => UsageStore | undefined
+  /** Why there is none; empty at first. */
+  readonly problem: () => string
+}
+
+interface Options extends Pick<UsageKept, "open"> {
+  readonly sessions: Sessions["Service"]
+  /** The limits at a time, in epoch ms. */
+  readonly limits: (now: number) => UsageLimits
+}
+
+interface State {
+  followed: FollowedSessions
+  store: UsageStore | undefined
+  problem: string
+  openAt: number
+  pruneAt: number
+  /** Names of objects with the keys of their records, as they were seen last. */
+  names: ReadonlyMap<string, string>
+  /** The ends that were heard of, by key. */
+  readonly ends: Map<string, number>
+}
+
+const look = (state: State, { sessions }: Options): void => {
+  const seen = sessions.served.flatMap(({ all }) =>
+    all().flatMap(({ metadata, use }) => {
+      const record = use()
+      return record === undefined ? [] : [{ name: metadata.name, record }]
+    })
+  )
+  state.followed = follow(state.followed, { sessions: seen.map(({ record }) => record), ends: state.ends })
+  state.names = new Map(seen.map(({ name, record }) => [name, recordKey(record)]))
+  for (const key of state.ends.keys()) if (!state.followed.has(key)) state.ends.delete(key)
+}
+
+/** Opens the store in a scope of its own, which ends at once if that fails. */
+const openStore = Effect.fnUntraced(function* (state: State, { open }: Options, now: number) {
+  if (now < state.openAt) return
+  state.openAt = now + openEvery
+  const own = yield* Scope.fork(yield* Effect.scope)
+  const store = yield* open.pipe(
+    Scope.provide(own),
+    Effect.onError(() => Scope.close(own, Exit.void))
+  )
+  state.followed = adopt(state.followed, yield* store.open)
+  state.store = store
+  yield* logInfo("use is recorded")
+})
+
+const writeDue = Effect.fnUntraced(function* (state: State, store: UsageStore) {
+  const written: Array<UsageRecord> = []
+  yield* Effect.forEach(dueRecords(state.followed), (record) =>
+    Effect.andThen(
+      store.put(record),
+      Effect.sync(() => written.push(record))
+    )
+  ).pipe(Effect.ensuring(Effect.sync(() => (state.followed = afterWrites(state.followed, written)))))
+})
+
+const prune = Effect.fnUntraced(function* (state: State, store: UsageStore, { limits }: Options, now: number) {
+  if (now < state.pruneAt) return
+  state.pruneAt = now + pruneEvery
+  const count = yield* store.prune(limits(now))
+  if (count > 0) yield* logInfo("old records of use deleted", { count })
+})
+
+const turn = Effect.fnUntraced(function* (state: State, options: Options) {
+  const now = yield* Clock.currentTimeMillis
+  if (state.store === undefined) yield* openStore(state, options, now)
+  look(state, options)
+  const { store } = state
+  if (store === undefined) return
+  yield* writeDue(state, store)
+  yield* prune(state, store, options, now)
+  state.problem = ""
+})
+
+/** Follows the sessions until the scope ends. `ready`: completes when the sessions have been read. */
+export const followSessions = Effect.fnUntraced(function* (
+  options: Options,
+  ready: Effect.Effect<void>
+): Effect.fn.Return<OpenStore, never, Scope.Scope> {
+  const state: State = {
+    followed: new Map(),
+    store: undefined,
+    problem: "it has not been opened yet",
+    openAt: 0,
+    pruneAt: 0,
+    names: new Map(),
+    ends: new Map()
+  }
+  const wake = yield* Queue.sliding<void>(1)
+  const acts = yield* CurrentSessionActs
+  acts.subscribe((act, at) => {
+    const key = state.names.get(act.session ?? "")
+    if (act.act === "ended" && key !== undefined && !state.ends.has(key)) state.ends.set(key, at)
+    if (act.act === "connected" || act.act === "ended") Queue.offerUnsafe(wake, undefined)
+  })
+  const troubles = new LogOnce()
+  const failed = (why: string): Effect.Effect<void> => {
+    state.problem = why
+    return troubles.tell(why, logWarning("use is not recorded", { problem: why }))
+  }
+  const once = turn(state, options).pipe(
+    Effect.tap(Effect.sync(troubles.reset)),
+    Effect.catch(({ message }: UsageStoreError) => failed(message)),
+    Effect.catchDefect((defect) => failed(Cause.pretty(Cause.die(defect))))
+  )
+  const rest = Effect.raceFirst(Effect.sleep(lookEvery), Queue.take(wake))
+  yield* Effect.forkScoped(Effect.andThen(ready, Effect.forever(Effect.andThen(once, rest))))
+  return { store: () => state.store, problem: () => state.problem }
+})

@@ -1,0 +1,12 @@
+import { describe, expect, it } from "vitest"
+import { csvOf } from "../../../src/domain/usage/usage-sheets.ts"
+
+describe("comma-separated values", () => {
+  it("quote what would end a field, and leave no formula of a user's name", () => {
+    const rows = [
+      ["a,b", 'say "hi"', 5, null],
+      ["=HYPERLINK(1)", "@x", "+1", -1]
+    ]
+    expect(csvOf({ name: "Users", rows })).toBe('"a,b","say ""hi""",5,\r\n\'=HYPERLINK(1),\'@x,\'+1,-1\r\n')
+  })
+})
