@@ -9,6 +9,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { usualMinutes } from "../domain/usage/return-on-investment.ts"
 import { commandLine } from "./commands/command-line.ts"
 import { runs, teardown } from "./commands/run-command.ts"
 import { version } from "./kernel/version.ts"
@@ -314,6 +315,38 @@ const queues = Command.make(
   )
 )
 
+const usage = Command.make(
+  "usage",
+  {
+    ...clusterFlags,
+    from: optionalText(
+      "from",
+      "Only sessions that began then or later: a date, or a time such as 2026-11-01T08:00:00Z"
+    ),
+    to: optionalText("to", "Only sessions that began before; a date is the whole day"),
+    by: Flag.Literals("by", ["machine_id", "username", "client_username", "client_hostname"]).pipe(
+      byDefault("machine_id", "By what users are told apart")
+    ),
+    userMinutes: Flag.String("user-minutes").pipe(
+      byDefault(String(usualMinutes), "Minutes that a session of a person saves, for the table")
+    ),
+    ciMinutes: Flag.String("ci-minutes").pipe(
+      byDefault(String(usualMinutes), "Minutes that a session of CI saves, for the table")
+    ),
+    format: Flag.Literals("format", ["table", "json", "csv", "xlsx"]).pipe(
+      byDefault("table", "A table for a person, JSON, or a file for spreadsheets")
+    ),
+    output: optionalText("output", "The file to write json, csv or xlsx to; otherwise standard output")
+  },
+  (options) =>
+    runs(
+      () => import("./commands/overview/usage-command.ts"),
+      ({ runUsage }) => runUsage(options)
+    )
+).pipe(
+  Command.withDescription("Reports who used a primary, for what and how much, if it records that (dashboard.enabled).")
+)
+
 const off = (name: string, description: string) =>
   Flag.Boolean(name).pipe(Flag.withDefault(false), Flag.withDescription(description))
 
@@ -441,6 +474,7 @@ const braid = Command.make("braid").pipe(
     ui,
     branches,
     queues,
+    usage,
     logs,
     report,
     join,

@@ -33,6 +33,7 @@ Sessions begin at the primary, and so do the rights of users.
 
 The use of sessions is recorded. Who may read the reports? Nobody, until you bind the role:
   kubectl create clusterrolebinding mirrord-usage --clusterrole=mirrord-operator-usage-reader --group=GROUP
+  braid usage
 {{- end }}
 {{- if $isPrimary }}
 

@@ -280,3 +280,14 @@ export const makeKubeApi = (
   userAgent = "braid"
 ): Effect.Effect<KubeApi & PodLogs, never, Scope.Scope> =>
   Effect.map(makeApiServer(config, times, userAgent), (server) => kubeApiOf(server, cluster))
+
+/** Reads answers that are JSON and no objects of Kubernetes, by path and query. */
+export const makeJsonReader = (
+  config: KubeConfig,
+  cluster: string,
+  times: KubeApiTimes = defaultTimes
+): Effect.Effect<(path: string) => Effect.Effect<unknown, KubeError>, never, Scope.Scope> =>
+  Effect.map(
+    makeApiServer(config, times, "braid"),
+    (server) => (path) => call({ name: cluster, server }, { method: "GET", path })
+  )

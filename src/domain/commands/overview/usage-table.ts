@@ -1,0 +1,80 @@
+/** The report on use as `braid usage` prints it for a person. */
+
+import { asObject, at } from "../../json.ts"
+import { hoursSaved, roundedCount, type Estimate } from "../../usage/return-on-investment.ts"
+import type { UsageReport } from "../../usage/usage-report.ts"
+import { textTable } from "./text-table.ts"
+
+/** The report in an answer; `undefined` if the answer is another one, as of an operator that has another report. */
+export const usageReportIn = (answer: unknown): UsageReport | undefined => {
+  const { allTimeMetrics, ciMetrics, generalMetrics, liveMetrics, userMetrics } = asObject(answer)
+  const areThere = [allTimeMetrics, ciMetrics, liveMetrics].every((part) => typeof part === "object" && part !== null)
+  const hasPeriod = typeof at(generalMetrics, "reportPeriod", "from") === "string"
+  return areThere && hasPeriod && Array.isArray(userMetrics) ? (answer as UsageReport) : undefined
+}
+
+const units = [
+  ["y", 31_536_000],
+  ["w", 604_800],
+  ["d", 86_400],
+  ["h", 3_600],
+  ["m", 60]
+] as const
+
+/** A time in its two largest units, such as `3d 4h`. */
+export const spanText = (seconds: number): string => {
+  const parts: Array<string> = []
+  let rest = Math.max(0, Math.round(seconds))
+  for (const [unit, size] of units) {
+    if (rest < size || parts.length === 2) continue
+    parts.push(`${Math.floor(rest / size)}${unit}`)
+    rest %= size
+  }
+  return parts.length === 0 ? `${rest}s` : parts.join(" ")
+}
+
+const day = (time: string): string => time.slice(0, 10)
+const hours = (value: number): string => `${Math.round(value * 10) / 10} h`
+
+const sums = (report: UsageReport, estimate: Estimate): ReadonlyArray<ReadonlyArray<string>> => {
+  const { allTimeMetrics, ciMetrics, generalMetrics, liveMetrics } = report
+  const { from, to } = generalMetrics.reportPeriod
+  const [userSessions, ciSessions] = [allTimeMetrics.totalSessionCount, allTimeMetrics.totalCiSessionCount]
+  const saved = hoursSaved({ userSessions, ciSessions }, estimate)
+  const shown = [userSessions, ciSessions].map(roundedCount)
+  const byEstimate = `${estimate.userMinutes} and ${estimate.ciMinutes} min for each session`
+  return [
+    ["Period", `${from} to ${to}`],
+    ["Users", String(generalMetrics.activeUsers)],
+    ["Sessions of CI", `${ciMetrics.totalCiSessions}, at most ${ciMetrics.maxConcurrentCiSessions} at a time`],
+    ["Running now", `${liveMetrics.userSessions} of people, ${liveMetrics.ciSessions} of CI`],
+    [
+      "Since the first",
+      `${userSessions} of people in ${spanText(allTimeMetrics.totalSessionTimeSeconds)}, ${ciSessions} of CI`
+    ],
+    [
+      "At most at a time",
+      `${allTimeMetrics.maxConcurrentUserSessions} of people, ${allTimeMetrics.maxConcurrentCiSessions} of CI`
+    ],
+    ["Time saved", `${hours(saved.total)} in about ${shown.join(" and ")} sessions, at ${byEstimate}`]
+  ]
+}
+
+/** Lines of the sums, and below them the table of users. */
+export const usageLines = (report: UsageReport, estimate: Estimate): ReadonlyArray<string> => {
+  const users = report.userMetrics.map((user) => [
+    user.displayName,
+    day(user.firstActive),
+    day(user.lastSeen),
+    String(user.totalSessionCount),
+    spanText(user.totalSessionTimeSeconds),
+    spanText(user.averageSessionDurationSeconds)
+  ])
+  return [
+    ...textTable(sums(report, estimate)),
+    "",
+    ...(users.length === 0
+      ? ["No user has begun a session in this period."]
+      : textTable([["USER", "SINCE", "LAST", "SESSIONS", "TIME", "AVERAGE"], ...users]))
+  ]
+}
