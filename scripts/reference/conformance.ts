@@ -33,7 +33,9 @@ const names = [
   "multi-cluster-sessions",
   "public-documentation",
   "branches",
-  "queues"
+  "queues",
+  "usage",
+  "magic"
 ]
 
 export const statuses = ["yes", "part", "no", "n/a"]

@@ -14,7 +14,7 @@ import { caseNames } from "./case-names.ts"
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
 /** The rules that each document has, by the first letter of their ids. */
-const rules: Readonly<Record<string, number>> = { A: 13, W: 25, T: 15, U: 31, R: 198, D: 6, B: 97, Q: 83 }
+const rules: Readonly<Record<string, number>> = { A: 13, W: 25, T: 15, U: 31, R: 198, D: 6, B: 97, Q: 83, V: 43, M: 4 }
 
 const rows = documents.flatMap((document) => document.rules)
 const proofs = rows.flatMap(({ id, tests = [] }) => tests.map(({ file, names }) => ({ id, file, names })))
@@ -52,6 +52,8 @@ const inReference = (file: string, heading: RegExp, rule: RegExp): number => {
  */
 const references = (): ReadonlyArray<readonly [letter: string, count: () => number]> => {
   const item = /^\d+\. /u
+  const ofUsage = (part: number, rule: RegExp): number =>
+    inReference("session-monitor.md", new RegExp(`^### 3\\.${part} `, "u"), rule)
   const lists = (rule: RegExp): number => inReference("session-monitor.md", /^## 2\./u, rule)
   return [
     ["A", () => inReference("operator-api.md", /^## 9\./u, item)],
@@ -63,6 +65,10 @@ const references = (): ReadonlyArray<readonly [letter: string, count: () => numb
     ["D", () => inReference("session-monitor.md", /^### 6\.15 /u, /^\| (?!Topic|---)/u)],
     // One row stands for three. Of the mistakes of another section, 17 rows are about those that no rule here is about.
     ["B", () => inReference("branching.md", /^## 7\./u, /^\| \d+(?:–\d+)? \|/u) + 2 + 17],
+    // Points, parameters and fields, four paragraphs, points of the page, and rows of the calculator.
+    ["V", () => ofUsage(3, /^\* /u) + ofUsage(4, /^\| `/u) + 4 + ofUsage(5, /^\* /u) + ofUsage(6, /^\| (?!Item|---)/u)],
+    // Flags, and one paragraph.
+    ["M", () => inReference("session-monitor.md", /^### 4\.2 /u, /^\| `/u) + 1],
     // Without the rules of two other brokers.
     ["Q", () => inReference("queue-splitting.md", /^## 8\./u, /^\| \d+ \| (?!Kafka|RabbitMQ)/u)]
   ]

@@ -71,6 +71,9 @@ describe("the report on use", () => {
     })
     expect(report.liveMetrics).toEqual({ userSessions: 1, ciSessions: 1 })
     expect(report.generalMetrics).toMatchObject({
+      totalLicenses: null,
+      tier: "Enterprise",
+      operatorVersion: "1.0.0",
       activeUsers: 1,
       reportPeriod: { from: "1970-01-01T00:00:10.000Z", to: "1970-01-01T00:00:30.000Z" },
       lastOperatorEvent: "1970-01-01T00:01:30.000Z"
@@ -121,7 +124,8 @@ describe("the report on use", () => {
         expect(sum(parts.map(({ ciMetrics }) => ciMetrics.totalCiSessions))).toBe(
           whole.allTimeMetrics.totalCiSessionCount
         )
-        expect(sum(whole.targetMetrics.map((target) => target.totalSessionCount))).toBe(sessions(whole))
+        for (const rows of [whole.targetMetrics, whole.userTargetMetrics, whole.clusterSetMetrics])
+          expect(sum(rows.map((row) => row.totalSessionCount))).toBe(sessions(whole))
       })
     )
   })
