@@ -20,10 +20,10 @@ import { readOperator } from "../overview/read-operator.ts"
 import { type ReadableCluster, readableClusters } from "../overview/readable-clusters.ts"
 import { readSessions } from "../overview/sessions-command.ts"
 import type { KubeConfigChoice } from "../user-kube-config.ts"
-import { readLocalSessions, sessionsFolder } from "./read-local-sessions.ts"
+import type { LocalSessions } from "./local-sessions.ts"
 
 /** The part of a fleet that changes seldom, and costs more to read. */
-export type FleetDetails = Pick<SeenFleet, "branches" | "queues" | "events" | "local" | "notes">
+export type FleetDetails = Pick<SeenFleet, "branches" | "queues" | "events" | "notes">
 
 /** A fleet as one connection sees it. */
 export interface FleetConnection {
@@ -55,7 +55,7 @@ const readEvents = (api: KubeApi) =>
     }))
   )
 
-/** Branches, queues and Events of the chosen cluster, and this machine's sessions; a note for each unread part. */
+/** Branches, queues and Events of the chosen cluster; a note for each unread part. */
 const readDetails = (cluster: ReadableCluster, operatorNamespace: string | undefined): Effect.Effect<FleetDetails> =>
   Effect.map(
     Effect.all(
@@ -67,13 +67,11 @@ const readDetails = (cluster: ReadableCluster, operatorNamespace: string | undef
           )
         ),
         orNote(readQueues(cluster.api)),
-        orNote(readEvents(cluster.api)),
-        readLocalSessions(sessionsFolder())
+        orNote(readEvents(cluster.api))
       ],
       { concurrency: "unbounded" }
     ),
-    ([branches, queues, events, local]) => ({
-      local,
+    ([branches, queues, events]) => ({
       branches: branches.rows,
       queues: queues.rows,
       events: events.rows,
@@ -84,7 +82,7 @@ const readDetails = (cluster: ReadableCluster, operatorNamespace: string | undef
 const readFleet = Effect.fnUntraced(function* (
   { api, name }: ReadableCluster,
   details: FleetDetails
-): Effect.fn.Return<Omit<SeenFleet, "localEvents">, Unanswered> {
+): Effect.fn.Return<Omit<SeenFleet, "local" | "localEvents">, Unanswered> {
   const operator = yield* readOperator(api)
   const { isPrimary } = operatorOverview(operator)
   const [clusters, sessions] = yield* Effect.all(
@@ -101,10 +99,10 @@ const readFleet = Effect.fnUntraced(function* (
   }
 })
 
-/** Connects to the cluster that a person has chosen. `local`: the deeds of this machine's processes so far. */
+/** Connects to the cluster that a person has chosen. `local`: the sessions of this machine. */
 export const connectFleet = Effect.fnUntraced(function* (
   choice: KubeConfigChoice,
-  local: () => SeenFleet["localEvents"]
+  local: Pick<LocalSessions, "now" | "deeds">
 ): Effect.fn.Return<FleetConnection, Unanswered, Scope.Scope> {
   const context = (yield* chosenConfig(choice)).getCurrentContext()
   const { clusters } = yield* readableClusters(choice, context)
@@ -114,6 +112,7 @@ export const connectFleet = Effect.fnUntraced(function* (
   const namespace = Result.isSuccess(operator) ? operator.success.spec.operator_namespace : undefined
   return {
     details: readDetails(chosen, namespace ?? undefined),
-    look: (details) => Effect.map(readFleet(chosen, details), (seen) => ({ ...seen, localEvents: local() }))
+    look: (details) =>
+      Effect.map(readFleet(chosen, details), (seen) => ({ ...seen, local: local.now(), localEvents: local.deeds() }))
   }
 })

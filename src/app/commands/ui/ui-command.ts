@@ -10,10 +10,9 @@ import { chosenCluster, type Unanswered } from "../overview/ask-cluster.ts"
 import { stopSession } from "../overview/stop-sessions-command.ts"
 import { tellUnanswered } from "../overview/tell.ts"
 import type { KubeConfigChoice } from "../user-kube-config.ts"
-import { followLocalEvents } from "./follow-local-events.ts"
+import { followLocalSessions, sessionsFolder } from "./local-sessions.ts"
 import { openBrowser } from "./open-browser.ts"
 import { connectFleet } from "./read-fleet.ts"
-import { sessionsFolder } from "./read-local-sessions.ts"
 import { serveUi, type StopAnswer } from "./serve-ui.ts"
 import { watchFleet } from "./watch-fleet.ts"
 
@@ -50,7 +49,7 @@ export const startUi = Effect.fnUntraced(function* ({
   port,
   ...choice
 }: UiChoice): Effect.fn.Return<{ readonly link: string }, Unanswered, Scope.Scope> {
-  const local = yield* followLocalEvents(sessionsFolder())
+  const local = yield* followLocalSessions(sessionsFolder())
   const fleet = yield* watchFleet(connectFleet(choice, local))
   const secretBytes = yield* CurrentSecretBytes
   const hex = (): string => Buffer.from(secretBytes(32)).toString("hex")

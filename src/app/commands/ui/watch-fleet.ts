@@ -15,7 +15,7 @@ import type { FleetConnection, FleetDetails } from "./read-fleet.ts"
 const lookEvery = 1_000
 /** Longest pause after failures in a row, ms: a program of the kubeconfig may run for each try. */
 const maxPause = 15_000
-/** Pause between two readings of branches, queues, Events and the sessions of this machine, ms. */
+/** Pause between two readings of branches, queues and Events, ms. */
 const detailsEvery = 5_000
 
 export interface WatchedFleet {

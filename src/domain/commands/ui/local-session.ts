@@ -1,29 +1,91 @@
 /**
  * A session of this machine as its own program describes it at its socket (mirrord 3.250.0, `GET /info`): by its id the
- * page of `braid ui` says which local process belongs to a session of the fleet.
+ * page of `braid ui` says which local process belongs to a session of the fleet. Producers and readers share this
+ * form.
  *
- * Not here: the sockets (app/commands/ui/read-local-sessions.ts). The configuration that stands beside these fields is
- * never read, since values of variables are in it.
+ * Not here: the sockets (app/commands/ui/local-sessions.ts), and what the processes do (session-event.ts).
  */
 
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { cleanText, textLimits } from "../../clean-text.ts"
-import { asNumber, asString, asStrings, type JsonObject } from "../../json.ts"
+import { asArray, isObject } from "../../json.ts"
+import { type SessionEvent, SessionPort, SessionProcess, withoutArguments } from "./session-event.ts"
 
 const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
-const LocalSession = Schema.Struct({
+/** mirrord's programs read exactly this; without a field that is not optional, they take the session for dead. */
+export const LocalSession = Schema.Struct({
+  /** The operator's id of it in upper-case hex, or else a UUID. */
   session_id: Schema.String,
+  key: optional(Schema.String),
+  /** Such as `deployment/web`, or `targetless`. */
+  target: Schema.String,
+  namespace: optional(Schema.String),
+  /** Context of the kubeconfig. */
+  context: optional(Schema.String),
+  /** RFC 3339. */
+  started_at: Schema.String,
   mirrord_version: Schema.String,
-  processes: optional(Schema.Array(Schema.Struct({ pid: Schema.Int, process_name: Schema.String }))),
-  port_subscriptions: optional(Schema.Array(Schema.Struct({ port: Schema.Int, mode: Schema.String })))
+  is_operator: Schema.Boolean,
+  processes: optional(Schema.Array(SessionProcess)),
+  port_subscriptions: optional(Schema.Array(SessionPort)),
+  /** The parts of the configuration that differ from the defaults. */
+  config: Schema.Unknown
 })
 export type LocalSession = typeof LocalSession.Type
 
-/** Reads the answer of a socket; `undefined` if it describes no session. */
-export const readLocalSession = (answer: unknown): LocalSession | undefined =>
-  Result.getOrUndefined(Schema.decodeUnknownResult(LocalSession)(answer))
+const hidden = "(hidden)"
+/** Texts of a configuration that readers want, and that say nothing but which session it is. */
+const shownTexts: ReadonlySet<string> = new Set(["key", "target.path", "target.namespace", "path", "kube_context"])
+
+/**
+ * A configuration without its texts: values of variables, filters and tokens are among them. Names, numbers and
+ * switches stay. `path`: the names above, joined by dots.
+ */
+const withoutTexts = (value: unknown, path: string): unknown => {
+  if (typeof value === "string") return shownTexts.has(path) ? value : hidden
+  if (Array.isArray(value)) return asArray(value).map((each) => withoutTexts(each, `${path}[]`))
+  if (!isObject(value)) return value
+  const below = (name: string): string => (path === "" ? name : `${path}.${name}`)
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withoutTexts(each, below(name))]))
+}
+
+/**
+ * Reads the answer of a socket, without the texts of its configuration and the arguments of its processes; `undefined`
+ * if it describes no session.
+ */
+export const readLocalSession = (answer: unknown): LocalSession | undefined => {
+  const read = Result.getOrUndefined(Schema.decodeUnknownResult(LocalSession)(answer))
+  return (
+    read && {
+      ...read,
+      processes: (read.processes ?? []).map(withoutArguments),
+      port_subscriptions: read.port_subscriptions ?? [],
+      config: withoutTexts(read.config, "")
+    }
+  )
+}
+
+/** The session after an event: processes come and go, and ports are added. */
+export const sessionAfter = (session: LocalSession, event: SessionEvent): LocalSession => {
+  const processes = session.processes ?? []
+  const ports = session.port_subscriptions ?? []
+  switch (event.type) {
+    case "layer_connected": {
+      if (processes.some(({ pid }) => pid === event.pid)) return session
+      const { type: _type, ...process } = event
+      return { ...session, processes: [...processes, process] }
+    }
+    case "layer_disconnected":
+      return { ...session, processes: processes.filter(({ pid }) => pid !== event.pid) }
+    case "port_subscription": {
+      const { mode, port } = event
+      return { ...session, port_subscriptions: [...ports.filter((one) => one.port !== port), { port, mode }] }
+    }
+    default:
+      return session
+  }
+}
 
 /** The local side of a session, in lines. */
 export const localLines = ({
@@ -43,27 +105,6 @@ export interface LocalEvent {
   readonly text: string
   /** How often it happened without anything between. */
   readonly count: number
-}
-
-const pathText = (path: unknown): string => asString(path) ?? "an open file"
-
-/** By type: the text of an event. Arguments of processes are left out, since a password may be among them. */
-const eventTexts: Readonly<Record<string, (event: JsonObject) => string>> = {
-  file_op: ({ operation, path }) => `${asString(operation) ?? "uses"} ${pathText(path)}`,
-  dns_query: ({ host }) => `looks up ${asString(host) ?? ""}`,
-  incoming_request: ({ host, method, path }) =>
-    `gets ${asString(method) ?? ""} ${asString(host) ?? ""}${asString(path) ?? ""}`,
-  outgoing_connection: ({ address }) => `connects to ${asString(address) ?? ""}`,
-  port_subscription: ({ mode, port }) => `subscribes to port ${asNumber(port) ?? ""} (${asString(mode) ?? ""})`,
-  env_var: ({ vars }) => `asks for variables ${asStrings(vars).join(", ")}`,
-  layer_connected: ({ pid, process_name: name }) => `process ${asNumber(pid) ?? ""}, ${asString(name) ?? ""}, begins`,
-  layer_disconnected: ({ pid }) => `process ${asNumber(pid) ?? ""} ends`
-}
-
-/** The text of an event as the socket sends it; `undefined` for an unknown kind. */
-export const localEventText = (event: JsonObject): string | undefined => {
-  const text = new Map(Object.entries(eventTexts)).get(asString(event["type"]) ?? "")?.(event)
-  return text === undefined ? undefined : cleanText(text, textLimits.message)
 }
 
 /** Most events of a session that are remembered. */

