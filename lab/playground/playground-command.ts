@@ -239,7 +239,13 @@ const storyOf = ({ branches, queues }: PlaygroundCommandOptions) => {
 
 /** The link to a page that follows the playground, if its primary can be reached from here. */
 const pageOf = ({ primary }: AnyPlayground) =>
-  startUi({ kubeconfig: primary.cluster.kubeconfigPath, context: undefined, port: 0, noBrowser: true }).pipe(
+  startUi({
+    kubeconfig: primary.cluster.kubeconfigPath,
+    context: undefined,
+    port: 0,
+    noBrowser: true,
+    withApi: false
+  }).pipe(
     Effect.map(({ link }) => ["", "The live page of all of it, in a browser of this machine:", `  ${link}`]),
     Effect.orElseSucceed(() => [])
   )

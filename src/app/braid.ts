@@ -437,30 +437,53 @@ const kubeconfig = Command.make(
   )
 )
 
-const ui = Command.make(
-  "ui",
-  {
-    ...clusterFlags,
-    port: Flag.Int("port").pipe(
-      Flag.filter(
-        (found) => found >= 0 && found <= 65_535,
-        (found) => `--port: found ${found}; give 0 to 65535, 0 for any free port`
-      ),
-      Flag.withDefault(0),
-      Flag.withDescription("Port of 127.0.0.1; otherwise any free one")
+const uiFlags = {
+  ...clusterFlags,
+  port: Flag.Int("port").pipe(
+    Flag.filter(
+      (found) => found >= 0 && found <= 65_535,
+      (found) => `--port: found ${found}; give 0 to 65535, 0 for any free port`
     ),
-    noBrowser: off("no-browser", "Only print the link; open no browser")
-  },
-  (options) =>
-    runs(
-      () => import("./commands/ui/ui-command.ts"),
-      ({ runUi }) => runUi(options)
-    )
+    Flag.optional,
+    Flag.map(Option.getOrUndefined),
+    Flag.withDescription("Port of 127.0.0.1; otherwise 59281, or any free one if that is taken")
+  ),
+  noBrowser: off("no-browser", "Only print the link; open no browser")
+}
+
+const uiStart = Command.make("start", uiFlags, ({ context, kubeconfig: file, noBrowser, port }) =>
+  runs(
+    () => import("./commands/ui/background-ui.ts"),
+    ({ runUiStart }) => {
+      const given = Object.entries({ context, kubeconfig: file, port }).filter(([, value]) => value !== undefined)
+      return runUiStart(
+        given.map(([name, value]) => `--${name}=${value}`),
+        noBrowser
+      )
+    }
+  )
+).pipe(
+  Command.withDescription("Serves the page in the background, and ends at once; prints the link if it runs already.")
+)
+
+const uiStop = Command.make("stop", {}, () =>
+  runs(
+    () => import("./commands/ui/background-ui.ts"),
+    ({ runUiStop }) => runUiStop
+  )
+).pipe(Command.withDescription("Ends the page that holds the API of this machine, in the background or not."))
+
+const ui = Command.make("ui", uiFlags, (options) =>
+  runs(
+    () => import("./commands/ui/ui-command.ts"),
+    ({ runUi }) => runUi({ ...options, withApi: true })
+  )
 ).pipe(
   Command.withDescription(
-    "Serves a live page of the fleet and its sessions on this machine, with your own rights, until Ctrl-C. Prints a " +
-      "link that opens it."
-  )
+    "Serves a live page of the fleet and its sessions on this machine, with your own rights, until Ctrl-C, and the " +
+      "API that mirrord's browser extension reads. Prints a link that opens the page."
+  ),
+  Command.withSubcommands([uiStart, uiStop])
 )
 
 const braid = Command.make("braid").pipe(

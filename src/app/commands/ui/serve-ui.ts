@@ -5,14 +5,16 @@
  * Not here: which request is answered (domain/commands/ui/admit-request.ts), and what the page says.
  */
 
-import { createHash, timingSafeEqual } from "node:crypto"
 import http from "node:http"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Cause, Clock, Effect, Redacted, type Scope, Stream } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { admitRequest, authPath } from "../../../domain/commands/ui/admit-request.ts"
 import { listenAtOneOf, portOf } from "../../api/listen.ts"
+import { guardApi } from "./guard-api.ts"
+import { isSecret } from "./is-secret.ts"
 import { livePage, pageParts, savedPage } from "./page.ts"
+import type { SessionApi } from "./session-api.ts"
 import type { WatchedFleet } from "./watch-fleet.ts"
 
 /** The answer to a request to stop a session, as a sentence. */
@@ -41,6 +43,8 @@ export interface UiServerOptions {
    * of a folder to that folder alone, and no other server knows the name.
    */
   readonly folder: `/${string}`
+  /** The API outside of that folder; `undefined` for none. */
+  readonly api?: SessionApi | undefined
 }
 
 const cookieName = "braid_ui"
@@ -48,12 +52,6 @@ const cookieName = "braid_ui"
 const browserTime = 30_000
 /** How long a page may leave its news unread, ms, until its connection is ended. */
 const unreadTime = 60_000
-
-/** In the same time whatever the text is. */
-const isSecret = (secret: Redacted.Redacted, text: string | undefined): boolean => {
-  const hash = (one: string): Buffer => createHash("sha256").update(one).digest()
-  return timingSafeEqual(hash(Redacted.value(secret)), hash(text ?? ""))
-}
 
 /** No other site may show, read or load anything of the page, and the page loads nothing from elsewhere. */
 const headers = {
@@ -196,7 +194,7 @@ const guarded = <E, R>(
           )
         )
     }
-  }).pipe(Effect.map(HttpServerResponse.setHeaders(headers)))
+  })
 
 const close = (server: http.Server): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
@@ -214,9 +212,18 @@ export const serveUi = Effect.fnUntraced(function* (
   server.setTimeout(unreadTime)
   const app = yield* HttpRouter.toHttpEffect(routes(options))
   const isLink = makeLinks(options.tokens, (yield* Clock.currentTimeMillis) + browserTime)
-  server.on("request", yield* NodeHttpServer.makeHandler(guarded(app, options, { isLink, port }), { scope }))
+  const page = guarded(app, options, { isLink, port })
+  const api = options.api && (yield* guardApi(options.api, port))
+  const both = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) =>
+    api === undefined || below(options.folder, url) !== undefined ? page : api.answer
+  ).pipe(Effect.map(HttpServerResponse.setHeaders(headers)))
+  server.on("request", yield* NodeHttpServer.makeHandler(both, { scope }))
+  if (api !== undefined) server.on("upgrade", api.upgrade)
   yield* Effect.acquireRelease(listenAtOneOf(server, { host: "127.0.0.1", port: options.port }, undefined), () =>
-    close(server)
+    Effect.andThen(
+      Effect.sync(() => api?.goAway()),
+      close(server)
+    )
   )
   return { link: (token) => `http://127.0.0.1:${port()}${options.folder}${authPath}?token=${Redacted.value(token)}` }
 })

@@ -2,6 +2,7 @@
 
 import { Effect, Exit, Redacted, Scope, Stream, SubscriptionRef } from "effect"
 import { serveUi, type UiTokens } from "../../../../src/app/commands/ui/serve-ui.ts"
+import type { SessionApi } from "../../../../src/app/commands/ui/session-api.ts"
 import type { FleetPage } from "../../../../src/domain/commands/ui/fleet-page.ts"
 
 export interface ServedFleet {
@@ -19,7 +20,11 @@ export interface ServedFleet {
   readonly end: () => Promise<void>
 }
 
-export const serveFleet = async (page: FleetPage): Promise<ServedFleet> => {
+/** `api`: makes the API beside the page, whose token is `the-token`. */
+export const serveFleet = async (
+  page: FleetPage,
+  api?: (scope: Scope.Scope) => Effect.Effect<Omit<SessionApi, "token">, Error>
+): Promise<ServedFleet> => {
   const scope = await Effect.runPromise(Scope.make())
   const pages = await Effect.runPromise(SubscriptionRef.make(page))
   const stopped: Array<string> = []
@@ -42,7 +47,8 @@ export const serveFleet = async (page: FleetPage): Promise<ServedFleet> => {
           return { stopped: true, message: `Session ${session} is being stopped.` }
         }),
       tokens,
-      folder: "/run"
+      folder: "/run",
+      api: api && { token: Redacted.make("the-token"), ...(await Effect.runPromise(api(scope))) }
     }).pipe(Effect.provideService(Scope.Scope, scope))
   )
   return {

@@ -55,7 +55,7 @@ beforeAll(async () => {
     join(directory, "kubeconfig"),
     playground.clusters.map(({ cluster: { kubeconfigPath }, description: { name } }) => ({ name, kubeconfigPath }))
   )
-  link = (await run(startUi({ kubeconfig, context: undefined, port: 0, noBrowser: true }))).link
+  link = (await run(startUi({ kubeconfig, context: undefined, port: 0, noBrowser: true, withApi: false }))).link
   browser = await startBrowser()
   page = await browser.browser.newPage()
   page.setDefaultTimeout(600_000)
