@@ -21,6 +21,7 @@ import { findPrograms, isMissing, missingPrograms } from "./kubernetes/programs.
 import type { AnyPlayground } from "./local-cluster.ts"
 import { workloadNamespace, workloadTarget } from "./manifests.ts"
 import { mergedKubeconfig } from "./merged-kubeconfig.ts"
+import { openMirrordClient } from "./mirrord-story-client.ts"
 import { findNode, missingAgent } from "./node/node-files.ts"
 import { type NodePlaygroundOptions, startNodePlayground } from "./node/node-playground.ts"
 import { startPlayground } from "./playground.ts"
@@ -29,7 +30,8 @@ import { startElasticMq } from "./queues/elasticmq.ts"
 import { playQueueStory, queueConfiguration } from "./queues/queue-story.ts"
 import { PlaygroundError } from "./readiness.ts"
 import { makeReporter, type Reporter } from "./reporter.ts"
-import { playStory } from "./story.ts"
+import { type OpenStoryClient, playStory } from "./story.ts"
+import { openStrictClient } from "./strict-story-client.ts"
 import { topology, type TopologyName } from "./topology.ts"
 
 export interface PlaygroundCommandOptions {
@@ -190,11 +192,20 @@ interface Told {
   readonly toTry: ReadonlyArray<string>
 }
 
+/** mirrord's own client tells the story on real nodes, whose agents are its own, where this machine has it. */
+const clientOf = ({ node }: PlaygroundCommandOptions, directory: string, kubeconfig: string): OpenStoryClient => {
+  const file = node ? findMirrord(process.env) : undefined
+  if (file === undefined) return openStrictClient
+  const layerApp = process.env["LAYER_APP_BIN"]
+  return (playground) => openMirrordClient(playground, { file, layerApp, directory, kubeconfig })
+}
+
 const playSession = (options: PlaygroundCommandOptions, directory: string, reporter: Reporter) =>
   Effect.gen(function* () {
     const playground: AnyPlayground = yield* start(options, { directory }, reporter)
     const kubeconfig = kubeconfigOf(directory, playground)
-    yield* Effect.raceFirst(playStory(playground, kubeconfig, reporter), playground.ended ?? Effect.never)
+    const story = playStory(playground, kubeconfig, reporter, clientOf(options, directory, kubeconfig))
+    yield* Effect.raceFirst(story, playground.ended ?? Effect.never)
     return { playground, toTry: thingsToTry(playground, kubeconfig) } satisfies Told
   })
 

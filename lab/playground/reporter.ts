@@ -60,7 +60,7 @@ const inWords = (named: unknown): string =>
 
 /** The evidence that people see behind a step. */
 const evidence: Readonly<Record<string, (details: StepDetails) => unknown>> = {
-  session: ({ session }) => session,
+  session: ({ client, session }) => [session, client].filter((part) => part !== undefined).join(", by "),
   unreachable: ({ answers }) => inWords(answers),
   env: ({ CLUSTER }) => `CLUSTER=${String(CLUSTER)}`,
   file: ({ content }) => content,
