@@ -3,7 +3,7 @@
  * cluster, and a primary over three clusters take turns. Needs mirrord's own programs, and `npm run node`.
  */
 
-import { type ChildProcess, spawn } from "node:child_process"
+import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { Agent, request } from "node:http"
 import { connect } from "node:net"
@@ -11,6 +11,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { setTimeout as pause } from "node:timers/promises"
+import { promisify } from "node:util"
 import { Effect, Exit, Logger, Scope } from "effect"
 import { jobs, services } from "../../lab/cluster/store/resource-refs.ts"
 import { killProcessesOf, processesWith } from "../../lab/playground/branches/home-processes.ts"
@@ -104,6 +105,24 @@ const bulkObjects = (): string => {
     .join("\n---\n")
 }
 
+const environmentOf = ({ kubeconfig }: Way, home: string) => ({
+  PATH: process.env["PATH"],
+  HOME: home,
+  TMPDIR: join(home, "tmp"),
+  KUBECONFIG: kubeconfig,
+  MIRRORD_TELEMETRY: "false",
+  MIRRORD_PROGRESS_MODE: "off"
+})
+
+/** Ends the sessions of a way now: that of one cluster waits more than a minute for its client. */
+const endSessions = async (way: Way, home: string): Promise<void> => {
+  if (!way.sharesAgents) return
+  await promisify(execFile)(variable("MIRRORD_BIN"), ["operator", "session", "kill-all"], {
+    cwd: home,
+    env: environmentOf(way, home)
+  })
+}
+
 /** A running command of the client, whose lines have the times at which they came, in ms since its start. */
 class App {
   readonly child: ChildProcess
@@ -121,14 +140,7 @@ class App {
       cwd: home,
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
-      env: {
-        PATH: process.env["PATH"],
-        HOME: home,
-        TMPDIR: join(home, "tmp"),
-        KUBECONFIG: way.kubeconfig,
-        MIRRORD_TELEMETRY: "false",
-        MIRRORD_PROGRESS_MODE: "off"
-      }
+      env: environmentOf(way, home)
     })
     const { stderr, stdout } = this.child
     stderr?.on("data", (text) => (this.#said += String(text)))
@@ -302,6 +314,7 @@ const measureStreams = async (figures: Figures, way: Way, { agents, home, isShor
       app.child.kill("SIGINT")
       // The client's internal proxy ends a session; one that is left waits a minute for its client.
       while (processesWith("HOME", own).length > 0) await pause(50)
+      await endSessions(way, own)
     } finally {
       app.kill(own)
     }
@@ -389,7 +402,8 @@ export async function* session(isShort: boolean): AsyncIterable<string> {
     const surroundings = { agents, entry, home, isShort }
     const figures = new Figures()
     const bulk = await forwardToBulk(own)
-    yield `here a session ends ${sessionTtlSecs} s after its last client, and an agent ${agentIdleSecs} s after that`
+    yield `here a session over clusters ends ${sessionTtlSecs} s after its last client, that of one cluster by its`
+    yield `default time, 75 s; and an agent ${agentIdleSecs} s after its session`
     const rounds = isShort ? 3 : 7
     for (let round = 1; round <= rounds; round++) {
       yield `round ${round} of ${rounds}`
