@@ -23,8 +23,8 @@ export interface ExploreOptions {
   readonly write: boolean
 }
 
-/** Cost of the stories of a landing ({@link costOf}): some 45 s of one core. */
-const landingCost = 1_200_000
+/** Cost of the stories of a landing ({@link costOf}): some 30 s of one core. */
+const landingCost = 800_000
 
 /** Part of the time for properties; stories have the rest. */
 const propertyPart = 0.25
