@@ -42,10 +42,14 @@ const lockByProgram = (path: string): Lock => {
 }
 
 const lock = (folder: string): Lock => {
-  mkdirSync(folder, { recursive: true })
   const path = join(folder, files.lock)
-  if (process.platform === "darwin") return lockByFlag(path)
-  return process.platform === "linux" ? lockByProgram(path) : "impossible"
+  try {
+    mkdirSync(folder, { recursive: true })
+    if (process.platform === "darwin") return lockByFlag(path)
+    return process.platform === "linux" ? lockByProgram(path) : "impossible"
+  } catch {
+    return "impossible"
+  }
 }
 
 const read = (path: string): string | undefined => {

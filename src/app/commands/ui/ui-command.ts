@@ -61,7 +61,10 @@ const stop = (choice: KubeConfigChoice, session: string): Effect.Effect<StopAnsw
 /** Why the page goes without the API, in sentences. */
 const withoutApi = (claimed: Exclude<Claim, { readonly _tag: "Claimed" }>): string => {
   if (claimed._tag === "Impossible")
-    return "There is no API for mirrord's browser extension: it needs Linux with the program flock, or macOS."
+    return (
+      "There is no API for mirrord's browser extension: ~/.mirrord/ui.lock cannot be locked, which takes a home " +
+      "directory that can be written, and macOS, or Linux with the program flock."
+    )
   const { by } = claimed
   const pid = by === undefined ? "" : ` (process ${by.pid})`
   return by?.link === undefined

@@ -50,6 +50,11 @@ describe("the one aggregator of a person", () => {
     expect(holder(folder)).toBe("unknown")
   })
 
+  it("is none where no file can be made", async () => {
+    writeFileSync(folder, "")
+    expect([(await take())._tag, holder(folder)]).toEqual(["Impossible", undefined])
+  })
+
   it("takes over from a killed one, whose files are removed", async () => {
     await take()
     await end()

@@ -1,6 +1,6 @@
 /** `braid ui` over a playground of three workload clusters, in a real browser, from the link to a session's end. */
 
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -8,6 +8,7 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Exit, Layer, Logger, Schedule, Scope } from "effect"
 import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { serveSession } from "../../../../lab/client/session-monitor.ts"
 import { mergedKubeconfig } from "../../../../lab/playground/merged-kubeconfig.ts"
 import { startPlayground } from "../../../../lab/playground/playground.ts"
 import { openStorySession, type StorySession } from "../../../../lab/playground/story-session.ts"
@@ -17,6 +18,7 @@ import { sessionIdHex } from "../../../../src/domain/sessions/session-id.ts"
 import { subnetOf } from "../../../address-plan.ts"
 import { startBrowser } from "../../../lab/simulation/report/browser.ts"
 import { runBraid } from "../../../support/run-braid.ts"
+import sockets from "./session-sockets.json" with { type: "json" }
 
 let directory: string
 let scope: Scope.Closeable
@@ -27,6 +29,7 @@ let playground: Effect.Success<ReturnType<typeof startPlayground>>
 let browser: Awaited<ReturnType<typeof startBrowser>>
 let page: Page
 const problems: Array<string> = []
+const { HOME } = process.env
 
 const run = <A>(effect: Effect.Effect<A, unknown, Scope.Scope | NodeServices.NodeServices>): Promise<A> =>
   Effect.runPromise(
@@ -55,13 +58,18 @@ beforeAll(async () => {
     join(directory, "kubeconfig"),
     playground.clusters.map(({ cluster: { kubeconfigPath }, description: { name } }) => ({ name, kubeconfigPath }))
   )
-  link = (await run(startUi({ kubeconfig, context: undefined, port: 0, noBrowser: true, withApi: false }))).link
+  await run(
+    serveSession(join(directory, ".mirrord", "sessions"), { ...sockets.info, session_id: sessionIdHex(session.id) })
+  )
+  process.env["HOME"] = directory
+  link = (await run(startUi({ kubeconfig, context: undefined, port: 0, noBrowser: true, withApi: true }))).link
   browser = await startBrowser()
   page = await browser.browser.newPage()
   page.setDefaultTimeout(600_000)
   page.on("pageerror", ({ message }) => problems.push(message))
 })
 afterAll(async () => {
+  if (HOME !== undefined) process.env["HOME"] = HOME
   await browser?.stop()
   await Effect.runPromise(Scope.close(scope, Exit.void))
   rmSync(directory, { recursive: true, force: true })
@@ -85,13 +93,54 @@ describe("braid ui over three clusters", () => {
 
   it("is refused a port that is taken, before it prints a link", async () => {
     const { port } = new URL(link)
-    expect(await runBraid(["ui", "--no-browser", "--kubeconfig", kubeconfig, "--port", port])).toEqual({
+    const home = { HOME: join(directory, "other") }
+    expect(await runBraid(["ui", "--no-browser", "--kubeconfig", kubeconfig, "--port", port], home)).toEqual({
       code: 1,
       output: "",
       errors:
         `braid: Port ${port} of 127.0.0.1 is taken.\n` +
         "fix: Give another port with --port, or leave it out for any free one.\n"
     })
+  })
+
+  it("serves the API, in which the session of this machine and that of the operator have one id", async () => {
+    const token = readFileSync(join(directory, ".mirrord", "token"), "utf8")
+    expect(token).toMatch(/^[0-9a-f]{64}$/u)
+    const headers = { "x-auth-token": token }
+    const ask = (path: string): Promise<Response> => fetch(new URL(path, link), { headers })
+    const api = async (path: string) => (await (await ask(path)).json()) as unknown
+    const id = sessionIdHex(session.id)
+    expect(await api("/api/sessions")).toMatchObject([{ session_id: id }])
+    const ready = { ready: true }
+    const clusters = { "cluster-a": ready, "cluster-b": ready, "cluster-c": ready }
+    const target = { kind: "deployment", name: "myapp" }
+    expect(await api("/api/operator-sessions")).toMatchObject({
+      sessions: [{ id, key: "braid", target, clusters }],
+      watch_status: { status: "watching" }
+    })
+    expect(await api("/api/v2/operator/sessions?context=primary")).toMatchObject({ sessions: [{ id }] })
+    expect(await api("/api/v2/kube/namespaces?context=cluster-a")).toMatchObject({ context: "cluster-a" })
+    expect((await ask("/api/v2/kube/namespaces?context=none")).status).toBe(400)
+    expect(await api("/api/v2/kube/user")).toEqual({ username: expect.any(String) as string })
+    await page.locator("button.session").click()
+    await page.locator("#detail", { hasText: "process 4711, node" }).waitFor()
+    await page.keyboard.press("Escape")
+  })
+
+  it("runs in the background from start to stop, once", async () => {
+    const home = { HOME: join(directory, "background") }
+    const flags = ["--kubeconfig", kubeconfig, "--no-browser"]
+    const started = await runBraid(["ui", "start", ...flags, "--port", "0"], home)
+    expect([started.code, started.errors]).toEqual([0, ""])
+    const [itsLink = "", ...said] = started.output.split("\n")
+    expect(said[0]).toMatch(/^braid ui runs as process \d+\. braid ui stop ends it/u)
+    expect((await fetch(itsLink, { redirect: "manual" })).status).toBe(303)
+    const again = await runBraid(["ui", "start", ...flags], home)
+    expect(again.output).toMatch(/^http.*\nbraid ui runs already/u)
+    expect(again.output.split("\n")[0]).toBe(itsLink)
+    expect((await runBraid(["ui", "stop"], home)).output).toMatch(/is ended\.\n$/u)
+    expect((await runBraid(["ui", "stop"], home)).output).toBe("braid ui does not run.\n")
+    await expect(fetch(itsLink)).rejects.toThrow("fetch failed")
   })
 
   it("shows a port from the moment at which the session steals it", async () => {
