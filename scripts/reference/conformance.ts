@@ -35,7 +35,8 @@ const names = [
   "branches",
   "queues",
   "usage",
-  "magic"
+  "magic",
+  "local-sessions"
 ]
 
 export const statuses = ["yes", "part", "no", "n/a"]

@@ -14,7 +14,19 @@ import { caseNames } from "./case-names.ts"
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
 /** The rules that each document has, by the first letter of their ids. */
-const rules: Readonly<Record<string, number>> = { A: 13, W: 25, T: 15, U: 31, R: 198, D: 6, B: 97, Q: 83, V: 43, M: 4 }
+const rules: Readonly<Record<string, number>> = {
+  A: 13,
+  W: 25,
+  T: 15,
+  U: 31,
+  R: 198,
+  D: 6,
+  B: 97,
+  Q: 83,
+  V: 43,
+  M: 4,
+  L: 82
+}
 
 const rows = documents.flatMap((document) => document.rules)
 const proofs = rows.flatMap(({ id, tests = [] }) => tests.map(({ file, names }) => ({ id, file, names })))
