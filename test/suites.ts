@@ -235,6 +235,10 @@ export const suites = {
   "real/outbound": { needs: client, long: true, finds: "the client feels that a cluster dials out" },
   "real/policies": { needs: client, finds: "the client gets round a policy, or no sentence" },
   "real/recorded-client": { needs: client, finds: "what `npm test` asks as the client is not what the client asks" },
+  "real/session-socket": {
+    needs: ["mirrord"],
+    finds: "mirrord's programs cannot read our sessions' sockets, or take our aggregator's place"
+  },
   "real/splits": {
     needs: ["ElasticMQ", "helm"],
     finds: "an installed operator lacks a right, a file or a certificate for splits, or loses messages with its process"

@@ -6,7 +6,7 @@
  */
 
 import { spawn } from "node:child_process"
-import { closeSync, mkdirSync, openSync } from "node:fs"
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Schedule } from "effect"
 import { asString, asStrings, isObject } from "../../../domain/json.ts"
@@ -77,7 +77,10 @@ export const runUiStart = (args: ReadonlyArray<string>, noBrowser: boolean): Eff
   }).pipe(
     Effect.catch((problem) =>
       Effect.sync(() => {
-        tellUnanswered({ message: `braid ui does not start: ${problem}.`, fix: `Its reason is in ${logFile()}.` })
+        const said = existsSync(logFile()) ? readFileSync(logFile(), "utf8").trim() : ""
+        if (said === "")
+          tellUnanswered({ message: `braid ui does not start: ${problem}.`, fix: "Run it without start." })
+        else console.error(said)
         return 1
       })
     )
