@@ -40,6 +40,7 @@ const networks = {
   "real client, certificates": [174, 3],
   "braid doctor": [56, 3],
   "braid ui": [103, 4],
+  "braid usage": [107, 3],
   branches: [88, 2],
   "branches without end": [62, 2],
   "real client, branches": [66, 3],

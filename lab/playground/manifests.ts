@@ -166,6 +166,8 @@ export interface OperatorEnvironment {
   readonly replicas?: number
   /** Whether agents speak TLS with the operator. */
   readonly agentTls: boolean
+  /** File of SQLite for the records of use; use is not recorded unless given. */
+  readonly usageFile?: string | undefined
   /** File with the settings of agents (published-chart.md §2.3); none unless given. */
   readonly agentFile?: string | undefined
   /** More variables of agents; none unless given. */
@@ -199,6 +201,11 @@ const dialVariables = ({ bootstrap, cell, pin, token }: DialledCell): ReadonlyAr
   ...variable("OPERATOR_OUTBOUND_TOKEN", token)
 ]
 
+const usageVariables = ({ usageFile }: OperatorEnvironment): ReadonlyArray<object> => [
+  ...variable("OPERATOR_USAGE_ENABLED", usageFile === undefined ? undefined : "true"),
+  ...variable("OPERATOR_USAGE_FILE", usageFile)
+]
+
 const operatorVariables = (environment: OperatorEnvironment): ReadonlyArray<object> => {
   const { agentEnv, branchEngines = ["pg"] as const, dialled, findsClusters, hasBranches, sqsEndpoint } = environment
   return [
@@ -222,6 +229,7 @@ const operatorVariables = (environment: OperatorEnvironment): ReadonlyArray<obje
     ...(sqsEndpoint === undefined ? [] : splitVariables(sqsEndpoint)),
     ...variable("OPERATOR_CELL", environment.takesTunnels === true ? "true" : undefined),
     ...(dialled === undefined ? [] : dialVariables(dialled)),
+    ...usageVariables(environment),
     ...variable("OPERATOR_MULTI_CLUSTER_PROVIDERS", findsClusters === true ? "kubeconfigSecrets" : undefined)
   ]
 }

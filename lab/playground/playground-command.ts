@@ -152,7 +152,8 @@ const start = (
     const settings = { ...settingsOf(options, reporter), ...more }
     if (options.node) return yield* startNodes(settings, reporter)
     yield* claim(options, reporter)
-    if (!options.kubernetes) return (yield* startPlayground(settings)) satisfies AnyPlayground
+    if (!options.kubernetes)
+      return (yield* startPlayground({ ...settings, recordsUsage: true })) satisfies AnyPlayground
     const programs = findPrograms(process.env)
     if (isMissing(programs)) return yield* new PlaygroundError({ detail: missingPrograms(programs) })
     const isApart = yield* canBeApart(options, reporter)

@@ -75,6 +75,8 @@ export interface PlaygroundOptions {
   readonly agentProtocols?: Readonly<Record<string, string>>
   /** Whether agents speak TLS; as with the chart, they do not unless it is `true`. */
   readonly agentTls?: boolean
+  /** Whether the primary records the use of sessions; it does not unless given. */
+  readonly recordsUsage?: boolean
   /** Settings of agents, as in `agent-config.yaml`; none unless given. */
   readonly agentSettings?: object
   /** More variables of agents, as `agent.extraEnv` of the chart; none unless given. */
@@ -217,6 +219,7 @@ const environmentOf = (
     sqsEndpoint,
     takesTunnels: isPrimary && topology.clusters.some(({ dialsOut }) => dialsOut),
     dialled,
+    usageFile: isPrimary && options.recordsUsage === true ? join(directory, "usage.db") : undefined,
     agentTls,
     agentFile,
     agentEnv
