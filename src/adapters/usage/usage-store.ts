@@ -33,7 +33,16 @@ const listIn = (json: string): ReadonlyArray<string> => {
   return Array.isArray(value) ? value.map(String) : []
 }
 
-const recordOf = (row: Row): UsageRecord => {
+/** Records in a row mostly have the same clusters, which are read once. */
+const recordsOf = (rows: ReadonlyArray<Row>): ReadonlyArray<UsageRecord> => {
+  let [json, clusters]: [unknown, ReadonlyArray<string>] = [undefined, []]
+  return rows.map((row) => {
+    if (row["clusters"] !== json) [json, clusters] = [row["clusters"], listIn(asString(row["clusters"]) ?? "[]")]
+    return recordOf(row, clusters)
+  })
+}
+
+const recordOf = (row: Row, clusters: ReadonlyArray<string>): UsageRecord => {
   const text = (column: string): string => asString(row[column]) ?? ""
   const stopped = row["stopped_at"]
   return {
@@ -43,7 +52,7 @@ const recordOf = (row: Row): UsageRecord => {
     kubernetesUser: text("kubernetes_user"),
     clientUser: text("client_user"),
     clientHost: text("client_host"),
-    clusters: listIn(text("clusters")),
+    clusters,
     namespace: text("namespace"),
     target: text("target"),
     container: text("container"),
@@ -127,7 +136,7 @@ const pageOf = (sql: SqlClient, after: PageMark | undefined, most: number) => {
       : sql<Row>`SELECT * FROM usage_sessions
           WHERE (started_at, id, machine_id) > (${after.startedAt}, ${after.id}, ${after.machineId})
           ORDER BY started_at, id, machine_id LIMIT ${most}`
-  return Effect.map(rows, (found) => found.map(recordOf))
+  return Effect.map(rows, recordsOf)
 }
 
 /** The store in a database, whose tables are brought up to date. */
@@ -139,8 +148,9 @@ export const makeUsageStore = Effect.fnUntraced(function* (
     failed("open")
   )
   return {
-    open: Effect.map(sql<Row>`SELECT * FROM usage_sessions WHERE stopped_at IS NULL ORDER BY started_at`, (rows) =>
-      rows.map(recordOf)
+    open: Effect.map(
+      sql<Row>`SELECT * FROM usage_sessions WHERE stopped_at IS NULL ORDER BY started_at`,
+      recordsOf
     ).pipe(failed("read")),
     put: (record) =>
       sql`INSERT INTO usage_sessions ${sql.insert(rowOf(record))} ON CONFLICT (id, machine_id) DO UPDATE SET
