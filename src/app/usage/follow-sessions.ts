@@ -62,11 +62,13 @@ const openStore = Effect.fnUntraced(function* (state: State, { open }: Options, 
   if (now < state.openAt) return
   state.openAt = now + openEvery
   const own = yield* Scope.fork(yield* Effect.scope)
-  const store = yield* open.pipe(
+  const { records, store } = yield* Effect.flatMap(open, (opened) =>
+    Effect.map(opened.open, (found) => ({ records: found, store: opened }))
+  ).pipe(
     Scope.provide(own),
     Effect.onError(() => Scope.close(own, Exit.void))
   )
-  state.followed = adopt(state.followed, yield* store.open)
+  state.followed = adopt(state.followed, records)
   state.store = store
   yield* logInfo("use is recorded")
 })

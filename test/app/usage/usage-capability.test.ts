@@ -120,6 +120,35 @@ describe("the record of use", () => {
     expect([allTimeMetrics.totalSessionCount, liveMetrics.userSessions]).toEqual([1, 0])
   })
 
+  it.effect("closes a store that cannot be read, and opens it again", function* () {
+    let open = 0
+    let readable = false
+    const { kept } = stores()
+    const usage = (cluster: string): UsageKept => ({
+      ...kept(cluster),
+      open: Effect.acquireRelease(
+        Effect.sync(() => open++),
+        () => Effect.sync(() => open--)
+      ).pipe(
+        Effect.andThen(kept(cluster).open),
+        Effect.map((store) => ({
+          ...store,
+          open: Effect.suspend(() =>
+            readable
+              ? store.open
+              : Effect.fail(new UsageStoreError({ operation: "read", detail: "the disk does not answer" }))
+          )
+        }))
+      )
+    })
+    const { primary } = yield* memoryWorld({}, { usage: (name) => (name === "primary" ? usage(name) : undefined) })
+    yield* pass("5 minutes")
+    expect(open).toBe(0)
+    readable = true
+    yield* pass("1 minute")
+    expect([open, (yield* report(primary)).allTimeMetrics.totalSessionCount]).toEqual([1, 0])
+  })
+
   it.effect("answers in each format, and refuses what it does not understand", function* () {
     const { primary } = yield* start()
     yield* Effect.asVoid(connect(primary, "254"))
