@@ -22,6 +22,8 @@ const pingEvery = 15_000
 /** Tells what happens in a session. */
 export interface SessionMonitor {
   readonly tell: (event: SessionEvent) => void
+  /** How many hear it now; who comes later hears nothing of before. */
+  readonly readers: () => number
 }
 
 class ServedSession implements SessionMonitor {
@@ -40,6 +42,8 @@ class ServedSession implements SessionMonitor {
     this.#session = sessionAfter(this.#session, event)
     for (const reader of this.#readers) reader.write(`data: ${JSON.stringify(event)}\n\n`)
   }
+
+  readonly readers = (): number => this.#readers.size
 
   #answer(request: http.IncomingMessage, response: http.ServerResponse): void {
     const json = (body: object): void =>
@@ -81,11 +85,9 @@ class ServedSession implements SessionMonitor {
     await rename(made, this.#path)
   }
 
-  /** Takes no new connection; those that are open go on until their readers leave. */
+  /** Takes no new connection. Those that are open go on until their readers leave, and so long the file stays. */
   readonly end = (): void => {
-    if (!this.server.listening) return
-    this.server.close()
-    void rm(this.#path, { force: true })
+    if (this.server.listening) this.server.close(() => void rm(this.#path, { force: true }))
   }
 }
 
@@ -116,7 +118,7 @@ export const serveSession = Effect.fnUntraced(function* (
 /** The client, whose deeds the monitor tells from now on. */
 export const monitored = (
   client: SessionClient,
-  { tell }: SessionMonitor
+  { tell }: Pick<SessionMonitor, "tell">
 ): Effect.Effect<SessionClient, never, Scope.Scope> => {
   const told = <A>(deed: SessionEvent | undefined, result: () => A): A => {
     if (deed !== undefined) tell(deed)

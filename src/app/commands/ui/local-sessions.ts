@@ -9,7 +9,7 @@ import { type FSWatcher, watch } from "node:fs"
 import { lstat, readdir, unlink } from "node:fs/promises"
 import { homedir } from "node:os"
 import { join } from "node:path"
-import { Clock, Effect, FiberMap, PubSub, Queue, Result, type Scope, Stream } from "effect"
+import { Clock, Deferred, Effect, FiberMap, PubSub, Queue, Result, type Scope, Stream } from "effect"
 import {
   type LocalEvent,
   type LocalSession,
@@ -57,6 +57,8 @@ interface Known {
   /** Oldest first. */
   readonly events: ReadonlyArray<SessionEvent>
   readonly deeds: ReadonlyArray<LocalEvent>
+  /** Done when the session is followed no more: its socket does not end while it has a reader. */
+  readonly left: Deferred.Deferred<void>
 }
 
 /** The folder of the sockets of mirrord's sessions. */
@@ -108,10 +110,14 @@ class FollowedFolder implements LocalSessions {
       if (Result.isFailure(asked)) return yield* removeIfLeft(path, asked.failure)
       const id = asked.success.session_id
       if (this.#known.has(id)) return
-      this.#known.set(id, { file, session: asked.success, events: [], deeds: [] })
+      const left = yield* Deferred.make<void>()
+      this.#known.set(id, { file, session: asked.success, events: [], deeds: [], left })
       this.#tell({ _tag: "Added", session: asked.success })
       yield* Effect.ensuring(
-        followSession(path, (event) => this.#hear(id, event, clock.currentTimeMillisUnsafe())),
+        Effect.raceFirst(
+          followSession(path, (event) => this.#hear(id, event, clock.currentTimeMillisUnsafe())),
+          Deferred.await(left)
+        ),
         Effect.sync(() => this.#forget(id))
       )
     })
@@ -129,7 +135,11 @@ class FollowedFolder implements LocalSessions {
   }
 
   #forget(id: string): void {
-    if (this.#known.delete(id)) this.#tell({ _tag: "Removed", session: id })
+    const known = this.#known.get(id)
+    if (known === undefined) return
+    this.#known.delete(id)
+    Deferred.doneUnsafe(known.left, Effect.void)
+    this.#tell({ _tag: "Removed", session: id })
   }
 
   readonly now = (): ReadonlyArray<LocalSession> => [...this.#known.values()].map(({ session }) => session)

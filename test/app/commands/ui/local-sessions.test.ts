@@ -73,10 +73,10 @@ describe("the sessions of this machine", () => {
     const heard: Array<LocalNews["_tag"]> = []
     await scoped(Effect.forkScoped(Stream.runForEach(news, ({ _tag }) => Effect.sync(() => heard.push(_tag)))))
     const own = await Effect.runPromise(Scope.make())
-    const { tell } = await Effect.runPromise(
+    const { readers, tell } = await Effect.runPromise(
       Effect.provideService(serveSession(folder, session("AB")), Scope.Scope, own)
     )
-    await until("the session", () => (eventsOf("AB") === undefined ? undefined : true))
+    await until("its reader", () => readers() === 1 || undefined)
     for (const event of events.slice(0, 2)) tell(event)
     await until("the first deeds", () => (deeds().get("AB")?.length === 2 ? true : undefined))
     const all = Effect.runPromise(Stream.runCollect(eventsOf("AB") ?? Stream.empty))

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { Effect, PubSub, Scope, Stream } from "effect"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import WebSocket from "ws"
-import { serveSession } from "../../../../lab/client/session-monitor.ts"
+import { serveSession, type SessionMonitor } from "../../../../lab/client/session-monitor.ts"
 import { followLocalSessions } from "../../../../src/app/commands/ui/local-sessions.ts"
 import type { OperatorReader, Unread } from "../../../../src/app/commands/ui/operator-reader.ts"
 import { operatorAnswer, type OperatorNotice } from "../../../../src/domain/commands/ui/operator-answer.ts"
@@ -20,7 +20,7 @@ import sockets from "./session-sockets.json" with { type: "json" }
 let served: ServedFleet
 let folder: string
 let told: PubSub.PubSub<OperatorNotice>
-let monitor: { readonly tell: (event: { type: "dns_query"; host: string }) => void }
+let monitor: SessionMonitor
 const away: Unread = { message: "It is away.", fix: "Wait.", status: 502 }
 const answer = operatorAnswer(recorded.operator, now)
 
@@ -53,7 +53,7 @@ beforeEach(async () => {
       return { local: yield* followLocalSessions(folder, 5), operator: reader() }
     }).pipe(Effect.provideService(Scope.Scope, scope))
   )
-  await until("the session", async () => ((await get("/api/sessions")).length > 2 ? true : undefined))
+  await until("the reader of the session", () => monitor.readers() === 1 || undefined)
 })
 afterEach(async () => {
   await served.end()
