@@ -19,7 +19,7 @@ import { type ListenAddress, listenAtOneOf, portOf } from "./listen.ts"
 import { OperatorFacade } from "./operator-facade.ts"
 import { serveProxied } from "./proxy-requests.ts"
 import { type RequestBounds, TakenByCallers, defaultRequestBounds } from "./request-bounds.ts"
-import { Authenticator, orStatus, routes } from "./routes.ts"
+import { asAuthorised, Authenticator, orStatus, routes } from "./routes.ts"
 import type { ServingCertificateSource } from "./served-certificate.ts"
 import { answerUnread } from "./unread-requests.ts"
 import { divertStrangers, maxStrangers, type Strangers } from "./unverified-connections.ts"
@@ -117,7 +117,7 @@ const makeServer = (options: ApiServerOptions, { connections }: RequestBounds): 
 const makeRequestHandler = (identify: (request: IncomingMessage) => CallerResult, taken: TakenByCallers) =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
-    const app = orStatus(yield* HttpRouter.toHttpEffect(routes))
+    const app = orStatus(asAuthorised(yield* HttpRouter.toHttpEffect(routes)))
     return yield* NodeHttpServer.makeHandler(app, { scope })
   }).pipe(Effect.provideService(Authenticator, { identify, taken }))
 

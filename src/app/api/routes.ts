@@ -354,6 +354,19 @@ export const routes = Layer.mergeAll(
 )
 
 /**
+ * Has the router read a path as kube-apiserver does, which has authorised it. The router ends a path at `;` and `#`:
+ * who may only get `targets/x;/port-locks` would get `targets/x`.
+ */
+export const asAuthorised = <E, R>(
+  app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+): Effect.Effect<HttpServerResponse.HttpServerResponse, E, HttpServerRequest.HttpServerRequest | R> =>
+  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+    const [path = "", ...query] = request.url.split("?")
+    const whole = [path.replaceAll(";", "%3B").replaceAll("#", "%23"), ...query].join("?")
+    return Effect.provideService(app, HttpServerRequest.HttpServerRequest, request.modify({ url: whole }))
+  })
+
+/**
  * Answers failures that the routes did not answer themselves with a `Status`: a path that cannot be decoded, a defect.
  */
 export const orStatus = <E, R>(

@@ -620,6 +620,9 @@ describe("requests", () => {
     ["PUT", `${root}/sessions/5`],
     ["GET", "/openapi/v2"],
     ["GET", target],
+    // kube-apiserver has authorised a subresource here, and the router would take the object.
+    ["GET", `${root}/mirrordoperators/operator;/reports`],
+    ["GET", `${root}/mirrordoperators/operator#/reports`],
     ["POST", `${root}/mirrordoperators`]
   ])("%s %s is a 404 with a Status", async (method, path) => {
     const { call } = await start()
