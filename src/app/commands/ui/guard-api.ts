@@ -26,8 +26,13 @@ interface Asked {
   readonly isUpgrade: boolean
 }
 
-const urlOf = (url: string): URL | undefined =>
-  url.startsWith("/") && URL.canParse(`http://ui${url}`) ? new URL(`http://ui${url}`) : undefined
+/** `undefined` unless the path is routed as it stands: the router resolves no dots, and ends a path at `;` and `#`. */
+const urlOf = (url: string): URL | undefined => {
+  const [path = ""] = url.split("?", 1)
+  if (!path.startsWith("/") || path.includes(";") || !URL.canParse(`http://ui${url}`)) return undefined
+  const target = new URL(`http://ui${url}`)
+  return target.pathname === path ? target : undefined
+}
 
 const admit = ({ header, isUpgrade, method, url }: Asked, token: Redacted.Redacted, port: number): ApiAdmission => {
   const target = urlOf(url)
@@ -58,8 +63,9 @@ export interface GuardedApi {
   readonly goAway: () => void
 }
 
+/** The server itself ends no upgraded connection whose other side keeps its half open. */
 const refuse = (socket: Duplex, status: string): void =>
-  void socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+  void socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy())
 
 /** Guards the API until the scope ends. `port`: where the server listens. */
 export const guardApi = Effect.fnUntraced(function* (
@@ -99,6 +105,8 @@ export const guardApi = Effect.fnUntraced(function* (
     }),
     upgrade: (request, socket, head) => {
       const { headers, method = "", url = "" } = request
+      // Without a listener a reset of the connection would end the process.
+      socket.on("error", () => socket.destroy())
       const header = (name: string): string | undefined => {
         const value = headers[name]
         return typeof value === "string" ? value : undefined

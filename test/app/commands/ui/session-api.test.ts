@@ -1,8 +1,10 @@
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
 import http from "node:http"
+import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { text } from "node:stream/consumers"
 import { Effect, PubSub, Scope, Stream } from "effect"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import WebSocket from "ws"
@@ -126,6 +128,18 @@ describe("the API of braid ui", () => {
     expect((await ask("/api/token", { headers: { cookie: page.headers.get("set-cookie") ?? "" } })).status).toBe(401)
   })
 
+  it("routes no path otherwise than it judges it", async () => {
+    const { hostname, port } = new URL(served.server)
+    for (const path of ["/api/token;/../../health", "/api/../health", "/api/token#/../../health", "/health;x"]) {
+      const socket = connect(Number(port), hostname)
+      socket.end(`GET ${path} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nConnection: close\r\n\r\n`)
+      expect([path, (await text(socket)).split("\r\n", 1)[0]]).toEqual([
+        path,
+        expect.stringMatching(/^HTTP\/1\.1 40[01] /u)
+      ])
+    }
+  })
+
   it("changes something for its own page and for who knows the token, and for no other page", async () => {
     const kill = async (headers: Record<string, string>): Promise<number> =>
       (await ask("/api/sessions/1A2B3C/kill", { method: "POST", headers })).status
@@ -199,6 +213,22 @@ describe("the news by WebSocket", () => {
     const closed = once(own, "close")
     await served.end()
     await closed
+  })
+
+  it("are refused to connections that are reset, or stay half open, and the server ends all the same", async () => {
+    const { hostname, port } = new URL(served.server)
+    const ask = `GET /ws HTTP/1.1\r\nHost: ${hostname}:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`
+    for (let round = 0; round < 300; round++) {
+      const socket = connect(Number(port), hostname).on("error", () => undefined)
+      await once(socket, "connect")
+      socket.write(ask, () => socket.resetAndDestroy())
+      await once(socket, "close")
+    }
+    const half = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
+    half.write(ask)
+    expect(await text(half)).toMatch(/^HTTP\/1\.1 401 /u)
+    await served.end()
+    half.destroy()
   })
 
   it("are at no other path, and no other name of this machine leads there", async () => {
