@@ -84,7 +84,7 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     type: "Failed",
     status: "True",
     reason: "CopyEnded",
-    means: "the pod of the session's copy in the default cluster has ended, or does not start"
+    means: "the pod of the session's copy in the default cluster has ended, or is deleted"
   },
   {
     on: parent,
@@ -177,7 +177,7 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     type: "Ready",
     status: "False",
     reason: "CopyEnded",
-    means: "the pod of the session's copy has ended, or does not start; the message says why"
+    means: "the pod of the session's copy has ended, or is deleted; the message says why"
   },
   {
     on: child,

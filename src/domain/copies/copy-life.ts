@@ -38,18 +38,12 @@ const isReady = ({ status }: Pod, container: string): boolean =>
   status?.phase === "Running" &&
   (status.containerStatuses ?? []).some(({ name, ready }) => name === container && ready === true)
 
-/**
- * Why the pod of a copy does not run and will not by itself, as a clause about the pod; `undefined` while it may.
- * `container`: the one that sessions use.
- */
+/** Why the pod of a copy is over, as a clause about it; `undefined` unless it has ended. */
 export const copyEnd = (pod: Pod, container: string): string | undefined => {
-  const { name } = pod.metadata
-  const problems = podProblems(pod, [container])
-  const [first] = problems
-  if (hasEnded(pod))
-    return `pod ${name} has ended, it is ${pod.status?.phase}${first === undefined ? "" : `: ${first.reason}`}`
-  const lasting = isReady(pod, container) ? undefined : problems.find(isLasting)
-  return lasting && `pod ${name} cannot start: ${lasting.reason}`
+  if (!hasEnded(pod)) return undefined
+  const [first] = podProblems(pod, [container])
+  const why = first === undefined ? "" : `: ${first.reason}`
+  return `pod ${pod.metadata.name} has ended, it is ${pod.status?.phase}${why}`
 }
 
 /** The failure of a session on a copy whose pod does not come again. `why`: a clause about the pod. */
@@ -58,15 +52,18 @@ export const copyFailure = (why: string): SessionFailure => ({
   message: `the session's copy cannot be used: ${why}`
 })
 
-/** How far the pod of a copy is. `waited`: ms since the pod was first seen. */
+/** How far the pod of a copy is. `container`: the one that sessions use; `waited`: ms since the pod was first seen. */
 const podState = (pod: Pod, container: string, waited: number): CopyState => {
   const { name } = pod.metadata
   const end = copyEnd(pod, container)
   if (end !== undefined) return failed(end)
   if (isReady(pod, container)) return { phase: "Ready" }
+  const problems = podProblems(pod, [container])
+  const lasting = problems.find(isLasting)
+  if (lasting !== undefined) return failed(`pod ${name} cannot start: ${lasting.reason}`)
   if (waited < startWithin) return { phase: "InProgress" }
   const phase = pod.status?.phase ?? "Pending"
-  const why = podProblems(pod, [container])[0]?.reason ?? whyNoNode(pod)
+  const why = problems[0]?.reason ?? whyNoNode(pod)
   return failed(
     `pod ${name} was not ready within ${startWithin / 1_000} s, it is ${phase}` +
       (why === undefined ? "; `kubectl describe pod` shows why" : `: ${why}`)

@@ -71,7 +71,7 @@ export const eventCatalogue = {
   UnusableTarget: { type: "Warning", on: child, when: "the target exists and cannot be one as it is" },
   TargetNotReady: { type: "Warning", on: child, when: "the target has no pod that can be used" },
   NoPods: { type: "Warning", on: child, when: "the target had pods, and has had none for longer than a session waits" },
-  CopyEnded: { type: "Warning", on: child, when: "the pod of the session's copy has ended, or does not start" },
+  CopyEnded: { type: "Warning", on: child, when: "the pod of the session's copy has ended, or is deleted" },
   Forbidden: { type: "Warning", on: child, when: "the operator may not look up the target, or start agents" },
   NotAllowed: {
     type: "Warning",

@@ -19,7 +19,7 @@ export const failureReasons = [
   "TargetNotReady",
   /** The target had pods, and has had none for longer than a session waits. */
   "NoPods",
-  /** The pod of the session's copy has ended, or does not start, and no controller makes it again. */
+  /** The pod of the session's copy has ended, or is deleted, and no controller makes it again. */
   "CopyEnded",
   /** The queues that the session asks for are not split, or not any more. */
   "QueuesNotSplit",

@@ -215,7 +215,7 @@ const podsOfService = Effect.fnUntraced(function* (
   return problem === undefined ? yield* choose(lookUp, found, labels) : yield* failWith(problem)
 })
 
-/** Fails for the pod of a copy that does not run and never will. */
+/** Fails for the pod of a copy that has ended. A container that cannot start may yet, as when a registry is back. */
 const unlessEnded = (pod: Pod, copied: string | undefined): Effect.Effect<void, SessionFailure> => {
   const why = copied === undefined ? undefined : copyEnd(pod, copied)
   return why === undefined ? Effect.void : Effect.fail(copyFailure(why))
