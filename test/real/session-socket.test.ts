@@ -44,7 +44,7 @@ describeReal("the real client beside braid ui", ["mirrord"], ({ mirrord }) => {
   it("answers of the sessions of this machine as the recorded requests say", async () => {
     await scoped(serveSession(join(folder(), "sessions"), sockets.info))
     const { page, token } = uiPage(await run("ui", "--no-browser", "--port", String(await freePort())))
-    expect(holder(folder())).toEqual({ pid: expect.any(Number) as number, link: undefined })
+    expect(holder(folder())).toEqual({ pid: expect.any(Number) as number, link: undefined, flags: [] })
     const local = recorded.conversation.filter(({ request }) => /\/(?:sessions|rules|token|health)/u.test(request))
     const ofHere = local.filter(({ request }) => !request.includes("operator"))
     for (const { request, status } of ofHere) {

@@ -11,7 +11,7 @@ import { closeSync, constants, mkdirSync, openSync, readFileSync, rmSync, writeF
 import { homedir } from "node:os"
 import { join } from "node:path"
 import { Effect, Redacted, type Scope } from "effect"
-import { asNumber, asString, parseObject } from "../../../domain/json.ts"
+import { asNumber, asString, asStrings, parseObject } from "../../../domain/json.ts"
 
 /** The folder of mirrord's files of a person. */
 export const mirrordFolder = (): string => join(homedir(), ".mirrord")
@@ -75,20 +75,23 @@ export interface Running {
   readonly pid: number
   /** Link of its page; `undefined` if it is mirrord's own. */
   readonly link: string | undefined
+  /** The flags that it was started with; empty if it is mirrord's own. */
+  readonly flags: ReadonlyArray<string>
 }
 
 const running = (folder: string): Running | undefined => {
   const pid = Number(read(join(folder, files.pid)))
   if (!Number.isSafeInteger(pid) || pid <= 1) return undefined
   const own = parseObject(read(join(folder, files.own)) ?? "")
-  return { pid, link: asNumber(own["pid"]) === pid ? asString(own["link"]) : undefined }
+  const isOwn = asNumber(own["pid"]) === pid
+  return { pid, link: isOwn ? asString(own["link"]) : undefined, flags: isOwn ? asStrings(own["flags"]) : [] }
 }
 
 export type Claim =
-  /** This process is the aggregator until the scope ends. `publish`: tells others the link of its page. */
-  | { readonly _tag: "Claimed"; readonly publish: (link: string) => void }
+  /** This process is the aggregator until the scope ends. `publish`: tells others its link and flags. */
+  | { readonly _tag: "Claimed"; readonly publish: (link: string, flags: ReadonlyArray<string>) => void }
   | { readonly _tag: "Held"; readonly by: Running | undefined }
-  /** This machine cannot lock a file. */
+  /** This machine cannot lock a file, or write its own beside it. */
   | { readonly _tag: "Impossible" }
 
 /** Claims the place. Under the lock all files are this process's, also those that a killed one has left. */
@@ -98,10 +101,15 @@ export const claim = (folder: string, token: Redacted.Redacted): Effect.Effect<C
       Effect.sync(() => {
         const taken = lock(folder)
         if (typeof taken === "string") return taken
-        write(join(folder, files.token), Redacted.value(token))
-        write(join(folder, files.pid), `${process.pid}`)
-        rmSync(join(folder, files.own), { force: true })
-        return taken
+        try {
+          write(join(folder, files.token), Redacted.value(token))
+          write(join(folder, files.pid), `${process.pid}`)
+          rmSync(join(folder, files.own), { force: true })
+          return taken
+        } catch {
+          closeSync(taken.fd)
+          return "impossible"
+        }
       }),
       (taken) =>
         Effect.sync(() => {
@@ -115,16 +123,19 @@ export const claim = (folder: string, token: Redacted.Redacted): Effect.Effect<C
       if (taken === "impossible") return { _tag: "Impossible" }
       return {
         _tag: "Claimed",
-        publish: (link) => write(join(folder, files.own), JSON.stringify({ pid: process.pid, link }))
+        publish: (link, flags) => write(join(folder, files.own), JSON.stringify({ pid: process.pid, link, flags }))
       }
     }
   )
 
-/** The aggregator that holds the place, if there is one; files that a killed one has left are removed. */
-export const holder = (folder: string): Running | "unknown" | undefined => {
+/**
+ * The aggregator that holds the place; `undefined` if none does, and then files that a killed one has left are removed.
+ * `impossible`: this machine cannot lock a file.
+ */
+export const holder = (folder: string): Running | "unknown" | "impossible" | undefined => {
   const taken = lock(folder)
   if (taken === "held") return running(folder) ?? "unknown"
-  if (taken === "impossible") return undefined
+  if (taken === "impossible") return taken
   removeAll(folder)
   closeSync(taken.fd)
   return undefined

@@ -11,7 +11,7 @@ import { chosenCluster, type Unanswered } from "../overview/ask-cluster.ts"
 import { stopSession } from "../overview/stop-sessions-command.ts"
 import { tellUnanswered } from "../overview/tell.ts"
 import type { KubeConfigChoice } from "../user-kube-config.ts"
-import { tellStarter } from "./background-ui.ts"
+import { ownFlags, tellStarter } from "./background-ui.ts"
 import { followLocalSessions, type LocalSessions, sessionsFolder } from "./local-sessions.ts"
 import { openBrowser } from "./open-browser.ts"
 import { makeOperatorReader } from "./operator-reader.ts"
@@ -105,9 +105,11 @@ export const startUi = Effect.fnUntraced(function* (
     (error) => notServed(error, port ?? usualPort)
   )
   const link = server.link(tokens.link)
-  publish?.(link)
+  publish?.(link, ownFlags())
   if (!noBrowser) yield* openBrowser(server.link(tokens.once))
-  return { link, notes }
+  const at = new URL(link).port
+  if (api === undefined || port !== undefined || at === `${usualPort}`) return { link, notes }
+  return { link, notes: [...notes, `The API is at port ${at}; programs that look at ${usualPort} do not find it.`] }
 })
 
 /** Exit code 1 if the fleet cannot be read at first, or the port is taken; Ctrl-C is its usual end. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Exit, Redacted, Scope } from "effect"
@@ -26,12 +26,12 @@ describe("the one aggregator of a person", () => {
   it("has mirrord's files as long as it runs, readable by the person alone", async () => {
     const claimed = await take()
     if (claimed._tag !== "Claimed") throw new Error(claimed._tag)
-    claimed.publish("http://127.0.0.1:1/link")
+    claimed.publish("http://127.0.0.1:1/link", ["--context", "a"])
     expect([text("token"), text("server_pid")]).toEqual(["the-token", `${process.pid}`])
     expect(["token", "server_pid", "braid-ui.json"].map((file) => statSync(join(folder, file)).mode & 0o777)).toEqual([
       0o600, 0o600, 0o600
     ])
-    expect(holder(folder)).toEqual({ pid: process.pid, link: "http://127.0.0.1:1/link" })
+    expect(holder(folder)).toEqual({ pid: process.pid, link: "http://127.0.0.1:1/link", flags: ["--context", "a"] })
     await end()
     expect(readdirSync(folder)).toEqual(["ui.lock"])
     expect(holder(folder)).toBeUndefined()
@@ -43,8 +43,8 @@ describe("the one aggregator of a person", () => {
     put("server_pid", "4711")
     put("token", "mirrord's")
     put("braid-ui.json", JSON.stringify({ pid: 12, link: "of a killed braid" }))
-    expect(await take("another")).toEqual({ _tag: "Held", by: { pid: 4_711, link: undefined } })
-    expect(holder(folder)).toEqual({ pid: 4_711, link: undefined })
+    expect(await take("another")).toEqual({ _tag: "Held", by: { pid: 4_711, link: undefined, flags: [] } })
+    expect(holder(folder)).toEqual({ pid: 4_711, link: undefined, flags: [] })
     expect([text("token"), text("server_pid")]).toEqual(["mirrord's", "4711"])
     rmSync(join(folder, "server_pid"))
     expect(holder(folder)).toBe("unknown")
@@ -52,7 +52,13 @@ describe("the one aggregator of a person", () => {
 
   it("is none where no file can be made", async () => {
     writeFileSync(folder, "")
-    expect([(await take())._tag, holder(folder)]).toEqual(["Impossible", undefined])
+    expect([(await take())._tag, holder(folder)]).toEqual(["Impossible", "impossible"])
+    rmSync(folder)
+    mkdirSync(join(folder, "token", "full"), { recursive: true })
+    expect((await take())._tag).toBe("Impossible")
+    // The lock is free again.
+    rmSync(join(folder, "token"), { recursive: true })
+    expect((await take())._tag).toBe("Claimed")
   })
 
   it("takes over from a killed one, whose files are removed", async () => {
