@@ -4,8 +4,9 @@
  * cluster.
  */
 
-import { Cause, Clock, Effect, Exit, Queue, Scope } from "effect"
+import { Cause, Clock, Effect, Exit, Scope } from "effect"
 import { adopt, afterWrites, dueRecords, follow, type FollowedSessions } from "../../domain/usage/follow-usage.ts"
+import type { SeenSession } from "../../domain/usage/seen-session.ts"
 import { recordKey, type UsageRecord } from "../../domain/usage/usage-record.ts"
 import type { UsageLimits, UsageStore, UsageStoreError } from "../../ports/usage-store.ts"
 import { LogOnce } from "../kernel/log-once.ts"
@@ -14,7 +15,7 @@ import { CurrentSessionActs } from "../kernel/session-acts.ts"
 import type { Sessions } from "../services/sessions.ts"
 import type { UsageKept } from "./usage-keeping.ts"
 
-/** How often sessions are looked at, ms; acts of users are heard of at once. */
+/** The pause between two looks at all sessions, ms; beginnings and ends are heard of at once. */
 const lookEvery = 1_000
 /** The pause after the store could not be opened, and between two looks at its limits, ms. */
 const openEvery = 30_000
@@ -33,6 +34,11 @@ interface Options extends Pick<UsageKept, "open"> {
   readonly limits: (now: number) => UsageLimits
 }
 
+interface HeardSession {
+  readonly name: string
+  readonly record: SeenSession
+}
+
 interface State {
   followed: FollowedSessions
   store: UsageStore | undefined
@@ -40,21 +46,32 @@ interface State {
   openAt: number
   pruneAt: number
   /** Names of objects with the keys of their records, as they were seen last. */
-  names: ReadonlyMap<string, string>
+  names: Map<string, string>
+  /** The sessions that were heard of since the last look, which one of less than a second would miss. */
+  readonly heard: Array<HeardSession>
   /** The ends that were heard of, by key. */
   readonly ends: Map<string, number>
 }
 
 const look = (state: State, { sessions }: Options): void => {
-  const seen = sessions.served.flatMap(({ all }) =>
-    all().flatMap(({ metadata, use }) => {
+  const seen = state.heard.splice(0)
+  for (const { all } of sessions.served)
+    for (const { metadata, use } of all()) {
       const record = use()
-      return record === undefined ? [] : [{ name: metadata.name, record }]
-    })
-  )
+      if (record !== undefined) seen.push({ name: metadata.name, record })
+    }
   state.followed = follow(state.followed, { sessions: seen.map(({ record }) => record), ends: state.ends })
   state.names = new Map(seen.map(({ name, record }) => [name, recordKey(record)]))
   for (const key of state.ends.keys()) if (!state.followed.has(key)) state.ends.delete(key)
+}
+
+const hear = (state: State, { sessions }: Options, name: string): void => {
+  for (const { find } of sessions.served) {
+    const record = find(name)?.use()
+    if (record === undefined) continue
+    state.names.set(name, recordKey(record))
+    state.heard.push({ name, record })
+  }
 }
 
 /** Opens the store in a scope of its own, which ends at once if that fails. */
@@ -113,14 +130,15 @@ export const followSessions = Effect.fnUntraced(function* (
     openAt: 0,
     pruneAt: 0,
     names: new Map(),
+    heard: [],
     ends: new Map()
   }
-  const wake = yield* Queue.sliding<void>(1)
   const acts = yield* CurrentSessionActs
   acts.subscribe((act, at) => {
-    const key = state.names.get(act.session ?? "")
+    const name = act.session ?? ""
+    if (act.act === "connected") hear(state, options, name)
+    const key = state.names.get(name)
     if (act.act === "ended" && key !== undefined && !state.ends.has(key)) state.ends.set(key, at)
-    if (act.act === "connected" || act.act === "ended") Queue.offerUnsafe(wake, undefined)
   })
   const troubles = new LogOnce()
   const failed = (why: string): Effect.Effect<void> => {
@@ -132,7 +150,6 @@ export const followSessions = Effect.fnUntraced(function* (
     Effect.catch(({ message }: UsageStoreError) => failed(message)),
     Effect.catchDefect((defect) => failed(Cause.pretty(Cause.die(defect))))
   )
-  const rest = Effect.raceFirst(Effect.sleep(lookEvery), Queue.take(wake))
-  yield* Effect.forkScoped(Effect.andThen(ready, Effect.forever(Effect.andThen(once, rest))))
+  yield* Effect.forkScoped(Effect.andThen(ready, Effect.forever(Effect.andThen(once, Effect.sleep(lookEvery)))))
   return { store: () => state.store, problem: () => state.problem }
 })

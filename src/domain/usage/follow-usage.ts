@@ -17,6 +17,8 @@ export interface Followed {
   readonly record: UsageRecord
   /** The record as the store has it; `undefined` if it has none. */
   readonly written: UsageRecord | undefined
+  /** The session as it was seen last; `undefined` if its record has to be compared with it again. */
+  readonly seen: SeenSession | undefined
 }
 
 /** The followed sessions by {@link recordKey}. */
@@ -37,6 +39,9 @@ const merged = (before: UsageRecord | undefined, seen: SeenSession, endedAt: num
   }
 }
 
+/** Whether it is gone and has its end. */
+const hasEnded = ({ record, seen }: Followed): boolean => seen === undefined && record.stoppedAt !== undefined
+
 /** A session that is gone ended when its end was heard of, otherwise at its last heartbeat and never now. */
 const ended = (record: UsageRecord, endedAt: number | undefined): UsageRecord =>
   record.stoppedAt === undefined
@@ -49,7 +54,11 @@ export const adopt = (followed: FollowedSessions, open: ReadonlyArray<UsageRecor
   for (const stored of open) {
     const key = recordKey(stored)
     const seen = followed.get(key)?.record
-    now.set(key, { record: seen === undefined ? stored : merged(stored, seen, undefined), written: stored })
+    now.set(key, {
+      record: seen === undefined ? stored : merged(stored, seen, undefined),
+      written: stored,
+      seen: undefined
+    })
   }
   return now
 }
@@ -61,17 +70,21 @@ export interface SeenSessions {
   readonly ends: ReadonlyMap<string, number>
 }
 
-/** The sessions to follow from now on. Those that are gone stay until their end is written. */
+/**
+ * The sessions to follow from now on. Those that are gone stay until their end is written. A session that is seen as it
+ * was before costs a look in a table.
+ */
 export const follow = (before: FollowedSessions, { ends, sessions }: SeenSessions): FollowedSessions => {
   const now = new Map<string, Followed>()
   for (const seen of sessions) {
     const key = recordKey(seen)
     const known = before.get(key)
-    now.set(key, { record: merged(known?.record, seen, ends.get(key)), written: known?.written })
+    const isSame = known !== undefined && known.seen === seen
+    now.set(key, isSame ? known : { record: merged(known?.record, seen, ends.get(key)), written: known?.written, seen })
   }
-  for (const [key, { record, written }] of before) {
+  for (const [key, known] of before) {
     if (now.has(key)) continue
-    const last = { record: ended(record, ends.get(key)), written }
+    const last = hasEnded(known) ? known : { ...known, record: ended(known.record, ends.get(key)), seen: undefined }
     if (isDue(last)) now.set(key, last)
   }
   return now
@@ -94,7 +107,11 @@ export const dueRecords = (followed: FollowedSessions): ReadonlyArray<UsageRecor
 
 /** The same sessions after these records were written. */
 export const afterWrites = (followed: FollowedSessions, records: ReadonlyArray<UsageRecord>): FollowedSessions => {
+  if (records.length === 0) return followed
   const now = new Map(followed)
-  for (const record of records) now.set(recordKey(record), { record, written: record })
+  for (const record of records) {
+    const key = recordKey(record)
+    now.set(key, { record, written: record, seen: followed.get(key)?.seen })
+  }
   return now
 }

@@ -68,8 +68,22 @@ const recordOf = ({ alias, clusters, heartbeat, id, metadata, spec }: Seen): See
   }
 }
 
+/** Reads each object once: an object never changes, and all sessions are looked at each second. */
+const onceEach = <T extends object>(
+  read: (object: T) => SeenSession | undefined
+): ((object: T) => SeenSession | undefined) => {
+  const known = new WeakMap<T, { readonly seen: SeenSession | undefined }>()
+  return (object) => {
+    const before = known.get(object)
+    if (before !== undefined) return before.seen
+    const seen = read(object)
+    known.set(object, { seen })
+    return seen
+  }
+}
+
 /** A session over many clusters. Clusters that are left out of it are none of its own. */
-export const seenParent = (parent: MirrordMultiClusterSession): SeenSession | undefined => {
+export const seenParent = onceEach((parent: MirrordMultiClusterSession): SeenSession | undefined => {
   const { metadata, spec, status } = parent
   return recordOf({
     id: parentInfo(parent, [], 0).id ?? metadata.name,
@@ -79,10 +93,10 @@ export const seenParent = (parent: MirrordMultiClusterSession): SeenSession | un
     clusters: spec.clusters.filter((cluster) => status?.clusterSessions?.[cluster]?.error === undefined),
     alias: spec.targetAlias
   })
-}
+})
 
 /** A session in one cluster. `undefined` for a child. */
-export const seenChild = (session: MirrordClusterSession): SeenSession | undefined => {
+export const seenChild = onceEach((session: MirrordClusterSession): SeenSession | undefined => {
   const { metadata, spec, status } = session
   if ((spec.multiClusterParentName ?? undefined) !== undefined) return undefined
   return recordOf({
@@ -93,4 +107,4 @@ export const seenChild = (session: MirrordClusterSession): SeenSession | undefin
     clusters: [],
     alias: "unknown"
   })
-}
+})

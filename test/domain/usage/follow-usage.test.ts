@@ -45,6 +45,13 @@ describe("sessions that are followed", () => {
     expect(due({ clusters: ["b"] })[0]?.clusters).toEqual(["a", "b"])
   })
 
+  it("stay the same object while they are seen as before", () => {
+    const seen = record({ clusters: ["b", "a"] })
+    const begun = follow(nothing, { sessions: [seen], ends: none })
+    const key = recordKey(seen)
+    expect(follow(begun, { sessions: [seen], ends: none }).get(key)).toBe(begun.get(key))
+  })
+
   it("end at their last heartbeat if nothing is known of their end, and else at that end", () => {
     const open = record({ startedAt: 1_000, lastSeenAt: 61_000 })
     const gone = (ends: ReadonlyMap<string, number>) =>

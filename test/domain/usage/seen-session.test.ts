@@ -49,6 +49,11 @@ describe("the record of a session", () => {
     })
   })
 
+  it("is made once for an object", () => {
+    expect(seenParent(parent)).toBe(seenParent(parent))
+    expect(seenChild(child)).toBe(seenChild(child))
+  })
+
   it("ends when its object is deleted", () => {
     const metadata = { ...parent.metadata, deletionTimestamp: "2026-11-29T09:00:00Z" }
     expect(seenParent({ ...parent, metadata })?.stoppedAt).toBe(Date.parse("2026-11-29T09:00:00Z"))

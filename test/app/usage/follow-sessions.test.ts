@@ -1,0 +1,72 @@
+/** Following sessions over a store that can fail, and how much a look costs. */
+
+import { Effect } from "effect"
+import { describe, expect } from "vitest"
+import { CurrentSessionActs, SessionActs } from "../../../src/app/kernel/session-acts.ts"
+import type { ServedSession } from "../../../src/app/services/sessions.ts"
+import { followSessions } from "../../../src/app/usage/follow-sessions.ts"
+import type { SeenSession } from "../../../src/domain/usage/seen-session.ts"
+import { recordKey, type UsageRecord } from "../../../src/domain/usage/usage-record.ts"
+import type { UsageStore } from "../../../src/ports/usage-store.ts"
+import { record } from "../../domain/usage/some-records.ts"
+import { pass } from "../../support/connect-request.ts"
+import { it } from "../../support/effect-it.ts"
+
+/** Sessions by their names, and what was done about them. */
+const follower = Effect.fnUntraced(function* (change: Partial<UsageStore> = {}) {
+  const sessions = new Map<string, SeenSession>()
+  const rows = new Map<string, UsageRecord>()
+  const acts = new SessionActs()
+  const looks = { count: 0 }
+  const served = (name: string) => {
+    const seen = sessions.get(name)
+    return seen === undefined ? undefined : ({ metadata: { name }, use: () => seen } as ServedSession)
+  }
+  const all = () => {
+    looks.count++
+    return [...sessions.keys()].flatMap((name) => served(name) ?? [])
+  }
+  const store: UsageStore = {
+    open: Effect.succeed([]),
+    put: (row) => Effect.sync(() => void rows.set(recordKey(row), row)),
+    page: () => Effect.succeed([]),
+    prune: () => Effect.succeed(0),
+    ...change
+  }
+  const stopped = { has: () => false, add: () => {} } as never
+  yield* followSessions(
+    {
+      open: Effect.succeed(store),
+      sessions: { served: [{ all, find: served, nameOf: String, stopped }], distant: () => [] },
+      limits: () => ({ before: 0, maxBytes: 1 })
+    },
+    Effect.void
+  ).pipe(Effect.provideService(CurrentSessionActs, acts))
+  yield* pass("0 seconds")
+  const tell = (act: "connected" | "ended", session: string, at: number): void =>
+    acts.publish({ act, session, by: { user: "ann", groups: [] } } as never, at)
+  return { sessions, rows, looks, tell }
+})
+
+describe("following sessions", () => {
+  it.effect(
+    "looks at all of them once a second, however many begin, and misses none that is over sooner",
+    function* () {
+      const { looks, rows, sessions, tell } = yield* follower()
+      for (let at = 0; at < 20; at++) {
+        sessions.set(`s${at}`, record({ id: String(at), startedAt: at }))
+        tell("connected", `s${at}`, at)
+        yield* pass("10 millis")
+        tell("ended", `s${at}`, at + 10)
+        sessions.delete(`s${at}`)
+      }
+      expect(looks.count).toBe(1)
+      yield* pass("1 second")
+      yield* pass("1 second")
+      expect(looks.count).toBe(3)
+      expect([...rows.values()].map(({ startedAt, stoppedAt }) => [startedAt, stoppedAt])).toEqual(
+        Array.from({ length: 20 }, (_, at) => [at, at + 10])
+      )
+    }
+  )
+})
