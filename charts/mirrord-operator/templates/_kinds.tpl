@@ -69,6 +69,16 @@
 {{- if lt (float64 (trimSuffix $unit .)) (index $least $unit) -}}true{{- end -}}
 {{- end -}}
 
+{{/* A quantity in MiB. */}}
+{{- define "braid.mebibytes" -}}
+{{- $each := dict "Ki" 9.765625e-4 "Mi" 1.0 "Gi" 1024.0 "Ti" 1048576.0 "Pi" 1073741824.0 "Ei" 1.099511627776e12 -}}
+{{- $each = merge $each (dict "n" 9.5367431640625e-16 "u" 9.5367431640625e-13 "m" 9.5367431640625e-10 "" 9.5367431640625e-7) -}}
+{{- $each = merge $each (dict "k" 9.5367431640625e-4 "K" 9.5367431640625e-4 "M" 0.95367431640625 "G" 953.67431640625) -}}
+{{- $each = merge $each (dict "T" 953674.31640625 "P" 953674316.40625 "E" 953674316406.25) -}}
+{{- $unit := regexFind "([numkKMGTPE]|[KMGTPE]i)$" . -}}
+{{- mulf (trimSuffix $unit . | float64) (index $each $unit) -}}
+{{- end -}}
+
 {{/* A name as a part of a path. */}}
 {{- define "braid.step" -}}{{- if contains "." . -}}{{- . | quote -}}{{- else -}}{{- . -}}{{- end -}}{{- end -}}
 

@@ -332,7 +332,22 @@ without https, a CA that is none, no default cluster. What may come later (crede
 {{- if and (has (include "braid.text" .Values.dashboard.enabled) $truths) (include "braid.on" .Values.dashboard.enabled) (not (has (include "braid.text" $operator.replicas) (list "0" "1"))) -}}
   {{- $mistakes = append $mistakes (include "braid.mistake" (list "operator.replicas" "records of use have one writer" $operator.replicas "write 1, or leave dashboard.enabled false")) -}}
 {{- end -}}
+{{- with include "braid.usageRoom" . -}}
+  {{- $mistakes = append $mistakes (include "braid.mistake" (list "usage.maxMebibytes" "records may take 90 % of usage.persistence.size at most, beside which SQLite needs room" $.Values.usage.maxMebibytes (printf "write %s or less, or give the volume more" .))) -}}
+{{- end -}}
 {{- toYaml $mistakes -}}
+{{- end -}}
+
+{{/* How many MiB records of use may take, if that is less than what is given. Of another's claim the size is not known. */}}
+{{- define "braid.usageRoom" -}}
+{{- $usage := .Values.usage -}}
+{{- $size := include "braid.text" $usage.persistence.size -}}
+{{- $given := include "braid.text" $usage.maxMebibytes -}}
+{{- $isUsed := and (eq (include "braid.text" .Values.dashboard.enabled) "true") (not $usage.persistence.existingClaim) -}}
+{{- if and $isUsed (not (include "braid.kindProblem" (list "quantity" $usage.persistence.size))) $size (regexMatch "^[0-9]{1,9}$" $given) -}}
+  {{- $room := mulf 0.9 (include "braid.mebibytes" $size | float64) | floor | int64 -}}
+  {{- if gt (int64 $given) $room -}}{{- $room -}}{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{/* A line for each mistake in a setting of agents, by the rules of agent-fields.ts: list of path, shape and value. */}}

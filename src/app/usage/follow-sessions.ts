@@ -107,14 +107,20 @@ const prune = Effect.fnUntraced(function* (state: State, store: UsageStore, { li
   if (count > 0) yield* logInfo("old records of use deleted", { count })
 })
 
+/** Deletes at once what is beyond the limits: a volume that is full stays so otherwise. */
+const makeRoom = (state: State, store: UsageStore, options: Options, now: number): Effect.Effect<void> => {
+  state.pruneAt = now
+  return Effect.ignore(prune(state, store, options, now))
+}
+
 const turn = Effect.fnUntraced(function* (state: State, options: Options) {
   const now = yield* Clock.currentTimeMillis
   if (state.store === undefined) yield* openStore(state, options, now)
   look(state, options)
   const { store } = state
   if (store === undefined) return
-  yield* writeDue(state, store)
   yield* prune(state, store, options, now)
+  yield* writeDue(state, store).pipe(Effect.tapError(() => makeRoom(state, store, options, now)))
   state.problem = ""
 })
 

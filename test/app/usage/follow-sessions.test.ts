@@ -1,20 +1,27 @@
 /** Following sessions over a store that can fail, and how much a look costs. */
 
-import { Effect } from "effect"
+import { Effect, Logger } from "effect"
 import { describe, expect } from "vitest"
 import { CurrentSessionActs, SessionActs } from "../../../src/app/kernel/session-acts.ts"
 import type { ServedSession } from "../../../src/app/services/sessions.ts"
 import { followSessions } from "../../../src/app/usage/follow-sessions.ts"
 import type { SeenSession } from "../../../src/domain/usage/seen-session.ts"
 import { recordKey, type UsageRecord } from "../../../src/domain/usage/usage-record.ts"
-import type { UsageStore } from "../../../src/ports/usage-store.ts"
+import { type UsageStore, UsageStoreError } from "../../../src/ports/usage-store.ts"
 import { record } from "../../domain/usage/some-records.ts"
 import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
 
+const full = new UsageStoreError({ operation: "write", detail: "the disk is full" })
+
 /** Sessions by their names, and what was done about them. */
-const follower = Effect.fnUntraced(function* (change: Partial<UsageStore> = {}) {
-  const sessions = new Map<string, SeenSession>()
+const follower = Effect.fnUntraced(function* (
+  change: Partial<UsageStore> = {},
+  open: Effect.Effect<unknown, UsageStoreError> = Effect.void,
+  sessions = new Map<string, SeenSession>()
+) {
+  const lines: Array<string> = []
+  const logger = Logger.make(({ message }) => void lines.push(String(message)))
   const rows = new Map<string, UsageRecord>()
   const acts = new SessionActs()
   const looks = { count: 0 }
@@ -36,16 +43,16 @@ const follower = Effect.fnUntraced(function* (change: Partial<UsageStore> = {}) 
   const stopped = { has: () => false, add: () => {} } as never
   yield* followSessions(
     {
-      open: Effect.succeed(store),
+      open: Effect.as(open, store),
       sessions: { served: [{ all, find: served, nameOf: String, stopped }], distant: () => [] },
       limits: () => ({ before: 0, maxBytes: 1 })
     },
     Effect.void
-  ).pipe(Effect.provideService(CurrentSessionActs, acts))
+  ).pipe(Effect.provideService(CurrentSessionActs, acts), Effect.provide(Logger.layer([logger])))
   yield* pass("0 seconds")
   const tell = (act: "connected" | "ended", session: string, at: number): void =>
     acts.publish({ act, session, by: { user: "ann", groups: [] } } as never, at)
-  return { sessions, rows, looks, tell }
+  return { lines, sessions, rows, looks, tell }
 })
 
 describe("following sessions", () => {
@@ -69,4 +76,26 @@ describe("following sessions", () => {
       )
     }
   )
+
+  it.effect("makes room before it writes, and at once when it could not write", function* () {
+    const volume = { isFull: true }
+    const written = new Set<string>()
+    const store: Partial<UsageStore> = {
+      put: (row) => (volume.isFull ? Effect.fail(full) : Effect.sync(() => void written.add(recordKey(row)))),
+      prune: () =>
+        Effect.sync(() => {
+          volume.isFull = false
+          return 1
+        })
+    }
+    const sessions = new Map([["s", record({ id: "1" })]])
+    const { lines } = yield* follower(store, Effect.void, sessions)
+    expect([written.size, lines.includes("use is not recorded")]).toEqual([1, false])
+    volume.isFull = true
+    sessions.set("t", record({ id: "2" }))
+    yield* pass("1 second")
+    yield* pass("1 second")
+    yield* pass("1 second")
+    expect(written.size).toBe(2)
+  })
 })
