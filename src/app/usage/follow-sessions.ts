@@ -5,7 +5,14 @@
  */
 
 import { Cause, Clock, Effect, Exit, Scope } from "effect"
-import { adopt, afterWrites, dueRecords, follow, type FollowedSessions } from "../../domain/usage/follow-usage.ts"
+import {
+  adopt,
+  afterWrites,
+  dueRecords,
+  follow,
+  type FollowedSessions,
+  withNewest
+} from "../../domain/usage/follow-usage.ts"
 import type { SeenSession } from "../../domain/usage/seen-session.ts"
 import { recordKey, type UsageRecord } from "../../domain/usage/usage-record.ts"
 import type { UsageLimits, UsageStore, UsageStoreError } from "../../ports/usage-store.ts"
@@ -20,6 +27,9 @@ const lookEvery = 1_000
 /** The pause after the store could not be opened, and between two looks at its limits, ms. */
 const openEvery = 30_000
 const pruneEvery = 3_600_000
+
+/** Records of ended sessions that wait for a store that cannot be written: about 10 MiB. */
+const mostWaiting = 20_000
 
 /** The store as reports find it. */
 export interface OpenStore {
@@ -49,6 +59,8 @@ interface State {
   names: Map<string, string>
   /** The sessions that were heard of since the last look, which one of less than a second would miss. */
   readonly heard: Array<HeardSession>
+  /** Records that were dropped since the last write. */
+  dropped: number
   /** The ends that were heard of, by key. */
   readonly ends: Map<string, number>
 }
@@ -113,14 +125,33 @@ const makeRoom = (state: State, store: UsageStore, options: Options, now: number
   return Effect.ignore(prune(state, store, options, now))
 }
 
+/** Bounds what waits for the store. The log has one line when that begins, and one with the count when it is over. */
+const dropOldest = Effect.fnUntraced(function* (state: State) {
+  const { dropped, followed } = withNewest(state.followed, mostWaiting)
+  if (dropped === 0) return
+  if (state.dropped === 0)
+    yield* logWarning("the oldest records of use are dropped, as they cannot be written", { kept: mostWaiting })
+  state.followed = followed
+  state.dropped += dropped
+})
+
+const tellDropped = Effect.fnUntraced(function* (state: State) {
+  if (state.dropped === 0) return
+  yield* logWarning("records of use were dropped", { count: state.dropped })
+  state.dropped = 0
+})
+
 const turn = Effect.fnUntraced(function* (state: State, options: Options) {
   const now = yield* Clock.currentTimeMillis
   if (state.store === undefined) yield* openStore(state, options, now)
   look(state, options)
   const { store } = state
-  if (store === undefined) return
+  if (store === undefined) return yield* dropOldest(state)
   yield* prune(state, store, options, now)
-  yield* writeDue(state, store).pipe(Effect.tapError(() => makeRoom(state, store, options, now)))
+  yield* writeDue(state, store).pipe(
+    Effect.tapError(() => Effect.andThen(makeRoom(state, store, options, now), dropOldest(state)))
+  )
+  yield* tellDropped(state)
   state.problem = ""
 })
 
@@ -137,6 +168,7 @@ export const followSessions = Effect.fnUntraced(function* (
     pruneAt: 0,
     names: new Map(),
     heard: [],
+    dropped: 0,
     ends: new Map()
   }
   const acts = yield* CurrentSessionActs

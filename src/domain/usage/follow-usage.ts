@@ -90,6 +90,19 @@ export const follow = (before: FollowedSessions, { ends, sessions }: SeenSession
   return now
 }
 
+/** The same sessions without the oldest of those that are gone, of which `most` stay, and how many were dropped. */
+export const withNewest = (
+  followed: FollowedSessions,
+  most: number
+): { readonly followed: FollowedSessions; readonly dropped: number } => {
+  const gone = followed.size > most ? [...followed].filter(([, one]) => hasEnded(one)) : []
+  if (gone.length <= most) return { followed, dropped: 0 }
+  const oldest = gone.toSorted(([, a], [, b]) => a.record.startedAt - b.record.startedAt).slice(0, gone.length - most)
+  const now = new Map(followed)
+  for (const [key] of oldest) now.delete(key)
+  return { followed: now, dropped: oldest.length }
+}
+
 /** Whether the store is to have the record as it is now. */
 const isDue = ({ record, written }: Followed): boolean =>
   written === undefined ||

@@ -98,4 +98,30 @@ describe("following sessions", () => {
     yield* pass("1 second")
     expect(written.size).toBe(2)
   })
+
+  it.effect("keeps the newest 20,000 ended sessions while the store cannot be written", function* () {
+    const volume = { isFull: true }
+    const kept: Array<number> = []
+    const { lines, sessions } = yield* follower({
+      put: ({ startedAt }) => (volume.isFull ? Effect.fail(full) : Effect.sync(() => void kept.push(startedAt)))
+    })
+    for (const round of [0, 1, 2]) {
+      for (let at = 0; at < 7_000; at++) {
+        const startedAt = round * 7_000 + at
+        sessions.set(`s${startedAt}`, record({ id: String(startedAt), startedAt }))
+      }
+      yield* pass("1 second")
+      sessions.clear()
+      yield* pass("1 second")
+    }
+    yield* pass("1 second")
+    volume.isFull = false
+    yield* pass("1 second")
+    yield* pass("1 second")
+    expect([kept.length, kept[0], kept.at(-1)]).toEqual([20_000, 1_000, 20_999])
+    expect(lines.filter((line) => line.includes("dropped"))).toEqual([
+      "the oldest records of use are dropped, as they cannot be written",
+      "records of use were dropped"
+    ])
+  })
 })
