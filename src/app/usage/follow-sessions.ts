@@ -184,7 +184,8 @@ export const followSessions = Effect.fnUntraced(function* (
     return troubles.tell(why, logWarning("use is not recorded", { problem: why }))
   }
   const once = turn(state, options).pipe(
-    Effect.tap(Effect.sync(troubles.reset)),
+    // A turn that only waits until the store is opened again is no success.
+    Effect.tap(Effect.sync(() => state.store !== undefined && troubles.reset())),
     Effect.catch(({ message }: UsageStoreError) => failed(message)),
     Effect.catchDefect((defect) => failed(Cause.pretty(Cause.die(defect))))
   )

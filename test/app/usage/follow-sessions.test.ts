@@ -124,4 +124,10 @@ describe("following sessions", () => {
       "records of use were dropped"
     ])
   })
+
+  it.effect("says once why use is not recorded, however long that is so", function* () {
+    const { lines } = yield* follower({}, Effect.fail(full))
+    for (let at = 0; at < 300; at++) yield* pass("1 second")
+    expect(lines).toEqual(["use is not recorded"])
+  })
 })
