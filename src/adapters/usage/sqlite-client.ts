@@ -18,9 +18,10 @@ import { makeCompilerSqlite } from "effect/sql/Statement"
  * process loses nothing, and one of the node at most the last moments, which the sessions of the cluster repeat.
  */
 const pragmas = [
+  // First, because the next one waits by it for another connection.
+  "busy_timeout = 2000",
   "journal_mode = WAL",
   "synchronous = NORMAL",
-  "busy_timeout = 2000",
   "cache_size = -1024",
   "journal_size_limit = 4194304"
 ]

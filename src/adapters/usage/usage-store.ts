@@ -82,7 +82,7 @@ const rowOf = (record: UsageRecord) => ({
   stopped_at: record.stoppedAt ?? null
 })
 
-/** Where records are too many, the oldest go: this many at once. */
+/** Records that are deleted at once: a few ms, between which messages are relayed. */
 const portion = 1_000
 
 const failed =
@@ -103,25 +103,24 @@ const bytesOf = (sql: SqlClient) =>
 
 const countOf = (rows: ReadonlyArray<Row>): number => rows.length
 
-/** Deletes the sessions that began before a moment and have ended. */
-const deleteBefore = (sql: SqlClient, before: number) =>
-  Effect.map(
-    sql<Row>`DELETE FROM usage_sessions WHERE started_at < ${before} AND stopped_at IS NOT NULL RETURNING id`,
-    countOf
-  )
-
-/** Deletes the oldest sessions that have ended. */
-const deleteOldest = (sql: SqlClient) =>
+/** Deletes a portion of the oldest sessions that have ended and began before a moment. */
+const deleteOldest = (sql: SqlClient, before: number) =>
   Effect.map(
     sql<Row>`DELETE FROM usage_sessions WHERE (id, machine_id) IN (SELECT id, machine_id FROM usage_sessions
-      WHERE stopped_at IS NOT NULL ORDER BY started_at LIMIT ${portion}) RETURNING id`,
+      WHERE started_at < ${before} AND stopped_at IS NOT NULL ORDER BY started_at LIMIT ${portion}) RETURNING id`,
     countOf
   )
 
 const pruneTo = Effect.fnUntraced(function* (sql: SqlClient, { before, maxBytes }: UsageLimits) {
-  let count = yield* deleteBefore(sql, before)
+  let count = 0
+  for (;;) {
+    const gone = yield* deleteOldest(sql, before)
+    count += gone
+    if (gone < portion) break
+    yield* Effect.yieldNow
+  }
   while ((yield* bytesOf(sql)) > maxBytes) {
-    const gone = yield* deleteOldest(sql)
+    const gone = yield* deleteOldest(sql, Number.MAX_SAFE_INTEGER)
     if (gone === 0) return count
     count += gone
     yield* Effect.yieldNow

@@ -1,6 +1,8 @@
+import { once } from "node:events"
 import { copyFileSync, existsSync, mkdtempSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { Worker } from "node:worker_threads"
 import { Effect, Exit, Scope } from "effect"
 import type { Connection } from "effect/sql/SqlConnection"
 import { describe, expect, it } from "vitest"
@@ -69,6 +71,45 @@ describe("the store of use", () => {
       )
     )
     expect(left.map(({ id }) => id)).toEqual(["AB", "3"])
+  })
+
+  it("deletes in portions, between which messages are relayed", async () => {
+    const path = join(folder(), "usage.db")
+    const sizes: Array<number> = []
+    const counted = (connection: Connection): Connection => ({
+      ...connection,
+      execute: (sql, ...rest) =>
+        Effect.tap(connection.execute(sql, ...rest), (rows) =>
+          Effect.sync(() => sql.startsWith("DELETE") && sizes.push(rows.length))
+        )
+    })
+    const records = Array.from({ length: 2_500 }, (_, at) => record({ id: `s${at}`, startedAt: at, stoppedAt: at }))
+    const count = await Effect.runPromise(
+      openSqlite(path, counted).pipe(
+        Effect.flatMap(makeUsageStore),
+        Effect.flatMap(({ prune, put }) =>
+          Effect.andThen(Effect.forEach(records, put), prune({ before: 2_400, maxBytes: 1e9 }))
+        ),
+        Effect.scoped
+      )
+    )
+    expect([count, sizes]).toEqual([2_400, [1_000, 1_000, 400]])
+  })
+
+  it("waits while another connection has the file, as an operator that ends still may", async () => {
+    const path = join(folder(), "usage.db")
+    const other = new Worker(
+      `const { parentPort, workerData } = require("node:worker_threads")
+      const database = new (require("node:sqlite").DatabaseSync)(workerData)
+      database.exec("BEGIN EXCLUSIVE")
+      parentPort.postMessage("locked")
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
+      database.exec("COMMIT")`,
+      { eval: true, workerData: path }
+    )
+    await once(other, "message")
+    expect(await using(path, all)).toEqual([])
+    await once(other, "exit")
   })
 
   it("deletes the oldest sessions when it needs more room than it may have", async () => {
