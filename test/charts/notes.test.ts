@@ -314,6 +314,17 @@ describeHelm("NOTES", (helm) => {
     expect(usual).toContain("The namespace mirrord goes with the release, and with it all that is in there")
   })
 
+  it("say that the namespace stays where the records of use are in it, and it does", async () => {
+    const values = { dashboard: { enabled: true } }
+    const notes = await chart.notes({ values })
+    expect(notes).toContain("The namespace mirrord and the records of use in it stay. If you want neither")
+    expect(notes).not.toContain("goes with the release")
+    const annotations = async (given: object) =>
+      at((await chart.render({ values: given })).get("Namespace", "mirrord"), "metadata", "annotations")
+    expect(await annotations(values)).toEqual({ "helm.sh/resource-policy": "keep" })
+    expect(await annotations({})).toBeUndefined()
+  })
+
   it("say what helps when the hook's pod cannot run", async () => {
     const notes = await chart.notes({
       namespace: "releases",

@@ -155,7 +155,10 @@ To uninstall, a pod of {{ include "braid.image" . }} ends all sessions{{ if incl
   braid cleanup --copies{{ if include "braid.hasBranches" . }} --branches{{ end }}{{ if include "braid.endsSplits" . }} --splits{{ end }} --apply
   helm uninstall {{ .Release.Name }} --namespace {{ .Release.Namespace }} --no-hooks
 The chart's README, "Uninstalling", has the same without braid.
-{{- if include "braid.on" .Values.createNamespace }}
+{{- if and (include "braid.on" .Values.createNamespace) (include "braid.on" .Values.dashboard.enabled) }}
+The namespace {{ .Values.namespace }} and the records of use in it stay. If you want neither, and nothing else that is in there:
+  kubectl delete namespace {{ .Values.namespace }}
+{{- else if include "braid.on" .Values.createNamespace }}
 The namespace {{ .Values.namespace }} goes with the release, and with it all that is in there, also Secrets that you made. Set createNamespace to false to keep it.
 {{- end }}
 {{- if contains "metalbear-co/operator" $operator.image }}
