@@ -319,6 +319,7 @@ describeHelm("NOTES", (helm) => {
     const notes = await chart.notes({ values })
     expect(notes).toContain("The namespace mirrord and the records of use in it stay. If you want neither")
     expect(notes).not.toContain("goes with the release")
+    expect(notes).toContain("does not start without the volume of the records, of the default StorageClass. If")
     const annotations = async (given: object) =>
       at((await chart.render({ values: given })).get("Namespace", "mirrord"), "metadata", "annotations")
     expect(await annotations(values)).toEqual({ "helm.sh/resource-policy": "keep" })

@@ -34,6 +34,10 @@ Sessions begin at the primary, and so do the rights of users.
 The use of sessions is recorded. Who may read the reports? Nobody, until you bind the role:
   kubectl create clusterrolebinding mirrord-usage --clusterrole=mirrord-operator-usage-reader --group=GROUP
   braid usage
+
+The operator does not start without the volume of the records{{ if .Values.usage.persistence.existingClaim }}, claim {{ include "braid.usageClaim" . }}{{ else if not .Values.usage.persistence.storageClassName }}, of the default StorageClass{{ end }}. If its pod stays Pending:
+  kubectl get storageclass
+  kubectl -n {{ .Values.namespace }} get persistentvolumeclaim {{ include "braid.usageClaim" . }}
 {{- end }}
 {{- if $isPrimary }}
 
