@@ -106,7 +106,8 @@ const makeReports = Effect.fnUntraced(function* (open: OpenStore, answering: Ans
           const days = yield* Effect.mapError(Effect.fromResult(readTrendDays(search)), badRequest)
           return yield* Effect.mapError(trendAnswer(store, days), ({ message }) => internalError(message))
         }
-        const query = yield* Effect.mapError(Effect.fromResult(readUsageQuery(search)), badRequest)
+        const now = yield* Clock.currentTimeMillis
+        const query = yield* Effect.mapError(Effect.fromResult(readUsageQuery(search, now)), badRequest)
         return yield* Effect.mapError(usageAnswer(store, query, answering), ({ message }) => internalError(message))
       },
       turns.withPermit,

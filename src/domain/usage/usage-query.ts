@@ -26,10 +26,11 @@ type Read<A> = Result.Result<A, string>
 
 const dayMillis = 86_400_000
 const bareDate = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/u
+/** Not `24:00:00`, which `Date` would move to the next day. */
 const dateTime =
-  /^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})?$/u
+  /^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})?$/u
 
-/** Epoch ms; `undefined` for a day or an hour that does not exist, which `Date` would move to another one. */
+/** Epoch ms; `undefined` for a day that does not exist, which `Date` would move to another one. */
 const timeIn = (text: string): number | undefined => {
   const zoned = bareDate.test(text) || /([Zz]|[+-][0-9]{2}:[0-9]{2})$/u.test(text) ? text : `${text}Z`
   const day = Date.parse(`${text.slice(0, 10)}T00:00:00Z`)
@@ -72,17 +73,22 @@ const knowsOnly = (search: URLSearchParams, names: ReadonlyArray<string>): Read<
   return twice === undefined ? Result.succeed(undefined) : Result.fail(`${twice}: found twice; give it once.`)
 }
 
-const inOrder = (query: UsageQuery, search: URLSearchParams): Read<UsageQuery> => {
+const inOrder = (query: UsageQuery, search: URLSearchParams, now: number): Read<UsageQuery> => {
   const { from, to } = query
-  if (from === undefined || to === undefined || from < to) return Result.succeed(query)
+  if (from === undefined || (to === undefined ? from <= now : from < to)) return Result.succeed(query)
+  const found = `from: found ${quoted(search.get("from") ?? "")}`
   return Result.fail(
-    `from: found ${quoted(search.get("from") ?? "")}; it must be before to, which is ` +
-      `${quoted(search.get("to") ?? "")}.`
+    to === undefined
+      ? `${found}; without to it must not be after now, which is ${new Date(now).toISOString()}.`
+      : `${found}; it must be before to, which is ${quoted(search.get("to") ?? "")}.`
   )
 }
 
-/** The parameters of the report on use. A date without a time is the whole day, and a time without a zone is of UTC. */
-export const readUsageQuery = (search: URLSearchParams): Read<UsageQuery> =>
+/**
+ * The parameters of the report on use. A date without a time is the whole day, and a time without a zone is of UTC.
+ * `now`: epoch ms, where a period without an end ends.
+ */
+export const readUsageQuery = (search: URLSearchParams, now: number): Read<UsageQuery> =>
   knowsOnly(search, ["format", "from", "to", "primary_key"]).pipe(
     Result.flatMap(() =>
       Result.all({
@@ -92,7 +98,7 @@ export const readUsageQuery = (search: URLSearchParams): Read<UsageQuery> =>
         primaryKey: readWord("primary_key", search.get("primary_key"), primaryKeys, "machine_id")
       })
     ),
-    Result.flatMap((query) => inOrder(query, search))
+    Result.flatMap((query) => inOrder(query, search, now))
   )
 
 /** Days of a report on trends, by default and at most. */
