@@ -333,7 +333,7 @@ without https, a CA that is none, no default cluster. What may come later (crede
   {{- $mistakes = append $mistakes (include "braid.mistake" (list "operator.replicas" "records of use have one writer" $operator.replicas "write 1, or leave dashboard.enabled false")) -}}
 {{- end -}}
 {{- with include "braid.usageRoom" . -}}
-  {{- $mistakes = append $mistakes (include "braid.mistake" (list "usage.maxMebibytes" "records may take 90 % of usage.persistence.size at most, beside which SQLite needs room" $.Values.usage.maxMebibytes (printf "write %s or less, or give the volume more" .))) -}}
+  {{- $mistakes = append $mistakes (include "braid.mistake" (list "usage.maxMebibytes" "beside the records SQLite needs a tenth of usage.persistence.size, and 8 MiB at least" $.Values.usage.maxMebibytes (printf "write %s or less, or give the volume more" .))) -}}
 {{- end -}}
 {{- toYaml $mistakes -}}
 {{- end -}}
@@ -345,7 +345,8 @@ without https, a CA that is none, no default cluster. What may come later (crede
 {{- $given := include "braid.text" $usage.maxMebibytes -}}
 {{- $isUsed := and (eq (include "braid.text" .Values.dashboard.enabled) "true") (not $usage.persistence.existingClaim) -}}
 {{- if and $isUsed (not (include "braid.kindProblem" (list "quantity" $usage.persistence.size))) $size (regexMatch "^[0-9]{1,9}$" $given) -}}
-  {{- $room := mulf 0.9 (include "braid.mebibytes" $size | float64) | floor | int64 -}}
+  {{- $whole := include "braid.mebibytes" $size | float64 -}}
+  {{- $room := max 0 (min (mulf 0.9 $whole | floor | int64) (sub (floor $whole | int64) 8)) -}}
   {{- if gt (int64 $given) $room -}}{{- $room -}}{{- end -}}
 {{- end -}}
 {{- end -}}
