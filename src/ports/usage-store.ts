@@ -32,10 +32,10 @@ export interface UsageStore {
   readonly open: Effect.Effect<ReadonlyArray<UsageRecord>, UsageStoreError>
   /** Makes the session's record, or brings it up to date. */
   readonly put: (record: UsageRecord) => Effect.Effect<void, UsageStoreError>
-  /** The next records after a mark, in the order of their starts; fewer than `most` only at the end. */
+  /** The next records after a mark, in the order of their starts; fewer than `max` only at the end. */
   readonly page: (
     after: PageMark | undefined,
-    most: number
+    max: number
   ) => Effect.Effect<ReadonlyArray<UsageRecord>, UsageStoreError>
   /** Deletes what is beyond the limits, and returns how many records that were. */
   readonly prune: (limits: UsageLimits) => Effect.Effect<number, UsageStoreError>

@@ -128,13 +128,13 @@ const pruneTo = Effect.fnUntraced(function* (sql: SqlClient, { before, maxBytes 
   return count
 })
 
-const pageOf = (sql: SqlClient, after: PageMark | undefined, most: number) => {
+const pageOf = (sql: SqlClient, after: PageMark | undefined, max: number) => {
   const rows =
     after === undefined
-      ? sql<Row>`SELECT * FROM usage_sessions ORDER BY started_at, id, machine_id LIMIT ${most}`
+      ? sql<Row>`SELECT * FROM usage_sessions ORDER BY started_at, id, machine_id LIMIT ${max}`
       : sql<Row>`SELECT * FROM usage_sessions
           WHERE (started_at, id, machine_id) > (${after.startedAt}, ${after.id}, ${after.machineId})
-          ORDER BY started_at, id, machine_id LIMIT ${most}`
+          ORDER BY started_at, id, machine_id LIMIT ${max}`
   return Effect.map(rows, recordsOf)
 }
 
@@ -159,7 +159,7 @@ export const makeUsageStore = Effect.fnUntraced(function* (
         last_seen_at = CASE WHEN excluded.last_seen_at > usage_sessions.last_seen_at
           THEN excluded.last_seen_at ELSE usage_sessions.last_seen_at END,
         stopped_at = excluded.stopped_at`.pipe(Effect.asVoid, failed("write")),
-    page: (after, most) => pageOf(sql, after, most).pipe(failed("read")),
+    page: (after, max) => pageOf(sql, after, max).pipe(failed("read")),
     prune: (limits) => pruneTo(sql, limits).pipe(failed("prune"))
   }
 })

@@ -29,7 +29,7 @@ const openEvery = 30_000
 const pruneEvery = 3_600_000
 
 /** Records of ended sessions that wait for a store that cannot be written: about 10 MiB. */
-const mostWaiting = 20_000
+const maxWaiting = 20_000
 
 /** The store as reports find it. */
 export interface OpenStore {
@@ -127,10 +127,10 @@ const makeRoom = (state: State, store: UsageStore, options: Options, now: number
 
 /** Bounds what waits for the store. The log has one line when that begins, and one with the count when it is over. */
 const dropOldest = Effect.fnUntraced(function* (state: State) {
-  const { dropped, followed } = withNewest(state.followed, mostWaiting)
+  const { dropped, followed } = withNewest(state.followed, maxWaiting)
   if (dropped === 0) return
   if (state.dropped === 0)
-    yield* logWarning("the oldest records of use are dropped, as they cannot be written", { kept: mostWaiting })
+    yield* logWarning("the oldest records of use are dropped, as they cannot be written", { kept: maxWaiting })
   state.followed = followed
   state.dropped += dropped
 })

@@ -90,14 +90,14 @@ export const follow = (before: FollowedSessions, { ends, sessions }: SeenSession
   return now
 }
 
-/** The same sessions without the oldest of those that are gone, of which `most` stay, and how many were dropped. */
+/** The same sessions without the oldest of those that are gone, of which `max` stay, and how many were dropped. */
 export const withNewest = (
   followed: FollowedSessions,
-  most: number
+  max: number
 ): { readonly followed: FollowedSessions; readonly dropped: number } => {
-  const gone = followed.size > most ? [...followed].filter(([, one]) => hasEnded(one)) : []
-  if (gone.length <= most) return { followed, dropped: 0 }
-  const oldest = gone.toSorted(([, a], [, b]) => a.record.startedAt - b.record.startedAt).slice(0, gone.length - most)
+  const gone = followed.size > max ? [...followed].filter(([, one]) => hasEnded(one)) : []
+  if (gone.length <= max) return { followed, dropped: 0 }
+  const oldest = gone.toSorted(([, a], [, b]) => a.record.startedAt - b.record.startedAt).slice(0, gone.length - max)
   const now = new Map(followed)
   for (const [key] of oldest) now.delete(key)
   return { followed: now, dropped: oldest.length }

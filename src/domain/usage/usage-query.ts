@@ -102,15 +102,15 @@ export const readUsageQuery = (search: URLSearchParams, now: number): Read<Usage
   )
 
 /** Days of a report on trends, by default and at most. */
-const trendDays = { usual: 30, most: 3_650 }
+const trendDays = { default: 30, max: 3_650 }
 
 /** The parameter of the report on trends: for how many days, ending today. */
 export const readTrendDays = (search: URLSearchParams): Read<number> =>
   Result.flatMap(knowsOnly(search, ["days"]), () => {
     const text = search.get("days") ?? ""
-    if (text === "") return Result.succeed(trendDays.usual)
+    if (text === "") return Result.succeed(trendDays.default)
     const days = /^[0-9]{1,9}$/u.test(text) ? Number(text) : 0
     return days >= 1
-      ? Result.succeed(Math.min(days, trendDays.most))
-      : Result.fail(`days: found ${quoted(text)}; it must be a whole number from 1 to ${trendDays.most}.`)
+      ? Result.succeed(Math.min(days, trendDays.max))
+      : Result.fail(`days: found ${quoted(text)}; it must be a whole number from 1 to ${trendDays.max}.`)
   })

@@ -8,7 +8,7 @@
 const ending = ".sock"
 
 /** The longest path of a Unix socket on every system, in bytes, without the zero at its end. */
-const longestPath = 103
+const maxPath = 103
 
 /** The session's id in the name of a file; `undefined` if it is no session's. */
 export const sessionOfFile = (file: string): string | undefined =>
@@ -22,8 +22,8 @@ export const socketProblem = (folder: string, session: string): string | undefin
   if (session === "" || session === "." || session === ".." || /[/\\\0]/u.test(session))
     return `The session id ${JSON.stringify(session)} is no name of a file; give one without slashes.`
   const length = new TextEncoder().encode(`${folder}/${fileOfSession(session)}`).length
-  return length > longestPath
-    ? `The path of the socket has ${length} bytes, and systems take at most ${longestPath}; use a shorter folder.`
+  return length > maxPath
+    ? `The path of the socket has ${length} bytes, and systems take at most ${maxPath}; use a shorter folder.`
     : undefined
 }
 
