@@ -9,7 +9,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { usualMinutes } from "../domain/usage/return-on-investment.ts"
+import { defaultMinutes } from "../domain/usage/return-on-investment.ts"
 import { commandLine } from "./commands/command-line.ts"
 import { runs, teardown } from "./commands/run-command.ts"
 import { version } from "./kernel/version.ts"
@@ -328,10 +328,10 @@ const usage = Command.make(
       byDefault("machine_id", "By what users are told apart")
     ),
     userMinutes: Flag.String("user-minutes").pipe(
-      byDefault(String(usualMinutes), "Minutes that a session of a person saves, for the table")
+      byDefault(String(defaultMinutes), "Minutes that a session of a person saves, for the table")
     ),
     ciMinutes: Flag.String("ci-minutes").pipe(
-      byDefault(String(usualMinutes), "Minutes that a session of CI saves, for the table")
+      byDefault(String(defaultMinutes), "Minutes that a session of CI saves, for the table")
     ),
     format: Flag.Literals("format", ["table", "json", "csv", "xlsx"]).pipe(
       byDefault("table", "A table for a person, JSON, or a file for spreadsheets")

@@ -33,7 +33,7 @@ const listIn = (json: string): ReadonlyArray<string> => {
   return Array.isArray(value) ? value.map(String) : []
 }
 
-/** Records in a row mostly have the same clusters, which are read once. */
+/** Clusters are parsed once for records in a row that have the same. */
 const recordsOf = (rows: ReadonlyArray<Row>): ReadonlyArray<UsageRecord> => {
   let [json, clusters]: [unknown, ReadonlyArray<string>] = [undefined, []]
   return rows.map((row) => {

@@ -1,7 +1,7 @@
 /** The time that sessions save, by a reader's estimate of minutes per session. */
 
 /** Minutes saved per session, as the RFC proposes them. */
-export const usualMinutes = 15
+export const defaultMinutes = 15
 
 /** A reader's estimate, in minutes per session. */
 export interface Estimate {

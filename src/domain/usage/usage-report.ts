@@ -87,7 +87,7 @@ export interface UsageReport {
 }
 
 /** Rows of the tables by target and by user and target, at most. */
-const [mostTargets, mostUserTargets] = [50, 200]
+const [maxTargets, maxUserTargets] = [50, 200]
 
 const dayMillis = 86_400_000
 const dayOf = (time: number): number => Math.floor(time / dayMillis)
@@ -266,7 +266,7 @@ export class UsageSums {
       userMetrics: this.#userMetrics(),
       targetMetrics: [...this.#targets.values()]
         .toSorted(bySize)
-        .slice(0, mostTargets)
+        .slice(0, maxTargets)
         .map((sum) => ({
           namespace: sum.namespace,
           target: sum.target,
@@ -275,7 +275,7 @@ export class UsageSums {
         })),
       userTargetMetrics: [...this.#userTargets.values()]
         .toSorted(bySize)
-        .slice(0, mostUserTargets)
+        .slice(0, maxUserTargets)
         .map((sum) => ({
           identifier: sum.identifier,
           namespace: sum.namespace,

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest"
-import { hoursSaved, readMinutes, roundedCount, usualMinutes } from "../../../src/domain/usage/return-on-investment.ts"
+import {
+  hoursSaved,
+  readMinutes,
+  roundedCount,
+  defaultMinutes
+} from "../../../src/domain/usage/return-on-investment.ts"
 
 describe("what sessions save", () => {
   it.each([
@@ -16,7 +21,7 @@ describe("what sessions save", () => {
   })
 
   it("is computed from exact counts", () => {
-    const estimate = { userMinutes: usualMinutes, ciMinutes: 30 }
+    const estimate = { userMinutes: defaultMinutes, ciMinutes: 30 }
     expect(hoursSaved({ userSessions: 101, ciSessions: 3 }, estimate)).toEqual({ user: 25.25, ci: 1.5, total: 26.75 })
   })
 

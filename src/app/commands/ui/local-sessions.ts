@@ -73,7 +73,7 @@ const removeIfLeft = Effect.fnUntraced(function* (path: string, failure: SocketF
   })
 })
 
-/** Tells of changes in the folder, as long as it is there. */
+/** Calls back at each change in the folder, as long as the folder is there. */
 const watchFolder = (folder: string, changed: () => void): FSWatcher | undefined => {
   try {
     return watch(folder, { persistent: false }, changed).on("error", () => undefined)

@@ -31,7 +31,7 @@ export interface UiChoice extends KubeConfigChoice {
 }
 
 /** The port at which mirrord's browser extension looks for the API. */
-const usualPort = 59_281
+const defaultPort = 59_281
 
 const notServed = ({ code, message }: NodeJS.ErrnoException, port: number): Unanswered => ({
   message:
@@ -87,7 +87,7 @@ const takeApi = Effect.fnUntraced(function* ({ withApi, ...choice }: UiChoice, l
 const serveAt = (options: Omit<UiServerOptions, "port">, port: number | undefined) => {
   const at = (one: number) => serveUi({ ...options, port: one })
   if (port !== undefined || options.api === undefined) return at(port ?? 0)
-  return at(usualPort).pipe(Effect.catch((error) => (error.code === "EADDRINUSE" ? at(0) : Effect.fail(error))))
+  return at(defaultPort).pipe(Effect.catch((error) => (error.code === "EADDRINUSE" ? at(0) : Effect.fail(error))))
 }
 
 /** Watches and serves until the scope ends. */
@@ -102,14 +102,14 @@ export const startUi = Effect.fnUntraced(function* (
   const folder = `/${Redacted.value(yield* newToken)}` as const
   const server = yield* Effect.mapError(
     serveAt({ fleet, stop: (session) => stop(choice, session), tokens, folder, api }, port),
-    (error) => notServed(error, port ?? usualPort)
+    (error) => notServed(error, port ?? defaultPort)
   )
   const link = server.link(tokens.link)
   publish?.(link, ownFlags())
   if (!noBrowser) yield* openBrowser(server.link(tokens.once))
   const at = new URL(link).port
-  if (api === undefined || port !== undefined || at === `${usualPort}`) return { link, notes }
-  return { link, notes: [...notes, `The API is at port ${at}; programs that look at ${usualPort} do not find it.`] }
+  if (api === undefined || port !== undefined || at === `${defaultPort}`) return { link, notes }
+  return { link, notes: [...notes, `The API is at port ${at}; programs that look at ${defaultPort} do not find it.`] }
 })
 
 /** Exit code 1 if the fleet cannot be read at first, or the port is taken; Ctrl-C is its usual end. */

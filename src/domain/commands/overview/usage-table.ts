@@ -1,5 +1,6 @@
 /** The report on use as `braid usage` prints it for a person. */
 
+import { spanText } from "../../fleet/credentials/validity.ts"
 import { asObject, at } from "../../json.ts"
 import { hoursSaved, roundedCount, type Estimate } from "../../usage/return-on-investment.ts"
 import type { UsageReport } from "../../usage/usage-report.ts"
@@ -13,26 +14,7 @@ export const usageReportIn = (answer: unknown): UsageReport | undefined => {
   return areThere && hasPeriod && Array.isArray(userMetrics) ? (answer as UsageReport) : undefined
 }
 
-const units = [
-  ["y", 31_536_000],
-  ["w", 604_800],
-  ["d", 86_400],
-  ["h", 3_600],
-  ["m", 60]
-] as const
-
-/** A time in its two largest units, such as `3d 4h`. */
-export const spanText = (seconds: number): string => {
-  const parts: Array<string> = []
-  let rest = Math.max(0, Math.round(seconds))
-  for (const [unit, size] of units) {
-    if (rest < size || parts.length === 2) continue
-    parts.push(`${Math.floor(rest / size)}${unit}`)
-    rest %= size
-  }
-  return parts.length === 0 ? `${rest}s` : parts.join(" ")
-}
-
+const span = (seconds: number): string => spanText(1_000 * seconds)
 const day = (time: string): string => time.slice(0, 10)
 const hours = (value: number): string => `${Math.round(value * 10) / 10} h`
 
@@ -50,7 +32,7 @@ const sums = (report: UsageReport, estimate: Estimate): ReadonlyArray<ReadonlyAr
     ["Running now", `${liveMetrics.userSessions} of people, ${liveMetrics.ciSessions} of CI`],
     [
       "Since the first",
-      `${userSessions} of people in ${spanText(allTimeMetrics.totalSessionTimeSeconds)}, ${ciSessions} of CI`
+      `${userSessions} of people in ${span(allTimeMetrics.totalSessionTimeSeconds)}, ${ciSessions} of CI`
     ],
     [
       "At most at a time",
@@ -67,8 +49,8 @@ export const usageLines = (report: UsageReport, estimate: Estimate): ReadonlyArr
     day(user.firstActive),
     day(user.lastSeen),
     String(user.totalSessionCount),
-    spanText(user.totalSessionTimeSeconds),
-    spanText(user.averageSessionDurationSeconds)
+    span(user.totalSessionTimeSeconds),
+    span(user.averageSessionDurationSeconds)
   ])
   return [
     ...textTable(sums(report, estimate)),

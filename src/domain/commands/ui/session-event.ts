@@ -12,7 +12,7 @@ import { cleanText, textLimits } from "../../clean-text.ts"
 const Port = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 }))
 const Pid = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
-/** A local process. */
+/** A process of the session on this machine. */
 export const SessionProcess = Schema.Struct({
   pid: Pid,
   parent_pid: Schema.optionalKey(Schema.NullOr(Pid)),
