@@ -10,6 +10,7 @@ import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { clientTag } from "../../../src/domain/protocol/peek.ts"
 import { mirrordClusterPolicies } from "../../../src/domain/resources/policies/mirrord-policies.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
+import { stealFilter } from "../../agent/incoming/steal-filter.ts"
 import type { SimClient } from "../world/sim-client.ts"
 import type { TimedEvent } from "../world/world-event.ts"
 import type { SimCluster, World } from "../world/world.ts"
@@ -43,16 +44,28 @@ const rulesOf = (policy: KubeObject): ReadonlySet<Rule> => {
   return new Set(requireProfile ? [...block, "profile"] : block)
 }
 
-/** Rules that a message to an agent falls under. */
-const askedFor = (bytes: Uint8Array): ReadonlyArray<Rule> => {
+/** A port that is asked for, or given, and the rules that this falls under. */
+interface Use {
+  readonly port: number
+  readonly rules: ReadonlyArray<Rule>
+}
+
+/** The port that a message to an agent asks for. */
+const askedFor = (bytes: Uint8Array): Use | undefined => {
   const tag = clientTag(bytes)
-  if (tag !== "Tcp" && tag !== "TcpSteal") return []
+  if (tag !== "Tcp" && tag !== "TcpSteal") return undefined
   const decoded = clientMessage.decode(bytes)
-  if (decoded._tag !== "Decoded") return []
+  if (decoded._tag !== "Decoded") return undefined
   const { value: message } = decoded
-  if (message._tag === "Tcp") return message.value._tag.startsWith("PortSubscribe") ? ["mirror"] : []
-  if (message._tag !== "TcpSteal" || message.value._tag !== "PortSubscribe") return []
-  return message.value.value._tag === "All" ? ["steal", "steal-without-filter"] : ["steal"]
+  if (message._tag === "Tcp") {
+    if (message.value._tag === "PortSubscribe") return { port: message.value.value, rules: ["mirror"] }
+    return message.value._tag === "PortSubscribeFilteredHttp"
+      ? { port: message.value.port, rules: ["mirror"] }
+      : undefined
+  }
+  if (message._tag !== "TcpSteal" || message.value._tag !== "PortSubscribe") return undefined
+  const { filter, port } = stealFilter(message.value.value)
+  return { port, rules: filter === undefined ? ["steal", "steal-without-filter"] : ["steal"] }
 }
 
 /** The pod that an agent works on: of the target, or a copy that a user of its cluster or a primary has asked for. */
@@ -62,17 +75,31 @@ type Site = "Target" | "Copy" | "FleetCopy"
 interface Place {
   readonly cluster: string
   readonly site: Site
+  /** Whether the port is one of sessions of this cluster alone, which begin at its own operator. */
+  readonly isOfOneCluster: boolean
   /** The owner of its pod, as `kind/name`. */
   readonly owner: string | undefined
 }
 
-/** The policies of its own cluster hold for an agent, and those of the primary where it serves sessions over many. */
+/**
+ * The policies of its own cluster hold for an agent, and those of the primary where it serves sessions over many. A
+ * session that begins at a member's own operator is none of the primary's, which does not hear of it.
+ */
 const holdsAt = ({ cluster, isForCopies, target }: Known, world: World, place: Place): boolean => {
   if (target !== undefined) return target === place.owner && cluster === place.cluster
   return (
     (place.site === "Target" || isForCopies) &&
-    (cluster === place.cluster || (place.site !== "Copy" && cluster === world.primary.name))
+    (cluster === place.cluster || (place.site !== "Copy" && !place.isOfOneCluster && cluster === world.primary.name))
   )
+}
+
+/** Whether no session over many clusters has this port, and one of this cluster alone has it. */
+const isOfOneCluster = (world: World, cluster: string, port: number): boolean => {
+  const using = [...world.clients.values()].filter(
+    ({ ended, home, isOfOneCluster: isAlone, state }) =>
+      ended === undefined && state.subscriptions.has(port) && (!isAlone || home === cluster)
+  )
+  return using.length > 0 && using.every((client) => client.isOfOneCluster)
 }
 
 const siteOf = (world: World, { kubelet, name: cluster }: SimCluster, containerId: string | undefined): Site => {
@@ -87,26 +114,27 @@ const siteOf = (world: World, { kubelet, name: cluster }: SimCluster, containerI
   return isOrdered && !isShared ? "FleetCopy" : "Copy"
 }
 
-const placeOf = (world: World, cluster: SimCluster, containerId: string | undefined): Place => ({
+const placeOf = (world: World, cluster: SimCluster, containerId: string | undefined, port: number): Place => ({
   cluster: cluster.name,
   site: siteOf(world, cluster, containerId),
+  isOfOneCluster: isOfOneCluster(world, cluster.name, port),
   owner: cluster.kubelet.ownerOf(containerId)
 })
 
 /** Ports that the agents of a cluster give to clients, in the words of policies. */
 const given = (world: World, cluster: SimCluster) =>
   cluster.kubelet.agents.flatMap(({ agent: { subscriptions }, containerId, name }) => {
-    const place = placeOf(world, cluster, containerId)
+    const place = (port: number): Place => placeOf(world, cluster, containerId, port)
     const steals = [...subscriptions.steals].map(([port, { _tag }]) => ({
       name,
       port,
-      place,
+      place: place(port),
       rules: _tag === "Unfiltered" ? (["steal", "steal-without-filter"] as const) : (["steal"] as const)
     }))
     const mirrors = [...subscriptions.mirrors.keys()].map((port) => ({
       name,
       port,
-      place,
+      place: place(port),
       rules: ["mirror"] as const
     }))
     return [...steals, ...mirrors]
@@ -232,11 +260,12 @@ export const policiesHold: Invariant = {
         Operator: disturb,
         Committed: (event) => policies.note(event),
         AgentHeard: inCalm(({ agent: name, at: now, bytes, cluster: home }) => {
-          const rules = askedFor(bytes)
-          if (rules.length === 0) return undefined
+          const use = askedFor(bytes)
+          if (use === undefined) return undefined
+          const { port, rules } = use
           const cluster = world().cluster(home)
           const agent = cluster.kubelet.agents.find((one) => one.name === name)
-          const broken = policies.broken(now, world(), placeOf(world(), cluster, agent?.containerId), rules)
+          const broken = policies.broken(now, world(), placeOf(world(), cluster, agent?.containerId, port), rules)
           return broken === undefined
             ? undefined
             : `Agent ${name} in ${home} hears what policy ${broken.name} of ${broken.cluster} forbids.`
