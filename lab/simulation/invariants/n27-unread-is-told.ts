@@ -1,10 +1,12 @@
 /**
- * N27 (failures.md §3.28). Lists are left out that operators also ask for by themselves: of pods, whose failure is told
- * to the user who waits, and of the sessions of the own cluster, which says whether that cluster answers.
+ * N27 (failures.md §3.28). Lists are left out that operators also ask for by themselves: of pods and of copies, whose
+ * failure is told to the user who waits, and of the sessions of the own cluster, which says whether that cluster
+ * answers.
  */
 
 import { clusterApiClusters, clusterApiVersions } from "../../../src/domain/fleet/cluster-api.ts"
 import { clusterProfiles } from "../../../src/domain/fleet/cluster-profile.ts"
+import { copyTargets } from "../../../src/domain/resources/copy-target.ts"
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { PortCall } from "../world/world-event.ts"
@@ -14,13 +16,23 @@ import type { Invariant } from "./invariant.ts"
 const toldWithin = 30_000
 
 const isAskedOnce = ({ operator, resource, to }: PortCall): boolean =>
-  resource === pods.plural || (resource === mirrordClusterSessions.plural && operator === to)
+  resource === pods.plural ||
+  resource === copyTargets.plural ||
+  (resource === mirrordClusterSessions.plural && operator === to)
 
 /** Kinds by which clusters are found. Until such a kind has answered, a line of its own says that (when-served.ts). */
 const foundBy = [clusterProfiles, ...clusterApiVersions.map(clusterApiClusters)].map(
   ({ group, plural }) => ` ${plural}.${group}`
 )
 const areNotKnown = /^clusters of .+ are not known$/u
+
+/** Faults after which a cluster is listed no more, or from the beginning. */
+const changesOfTheFleet: ReadonlySet<string> = new Set([
+  "cluster removed",
+  "cluster added",
+  "cluster joined",
+  "cluster moved"
+])
 
 /** A collection whose lists fail. Times are ms. */
 interface Failing {
@@ -45,7 +57,7 @@ export const unreadIsTold: Invariant = {
       on: {
         // A cluster that leaves the fleet is not listed any more, and its lists begin again when it comes back.
         Fault: ({ at, kind }) => {
-          if (kind !== "cluster removed" && kind !== "cluster joined") return
+          if (!changesOfTheFleet.has(kind)) return
           for (const [key, known] of failing) failing.set(key, { ...known, since: at, isDue: false })
         },
         Log: ({ line: { details, message }, process }) => {
