@@ -7,7 +7,7 @@ import { Duplex } from "node:stream"
 import { Deferred, Effect } from "effect"
 import type { Tunnel } from "../../../src/ports/tunnel.ts"
 import type { Cancel, Kernel } from "../kernel/kernel.ts"
-import type { SimProcess } from "../kernel/sim-process.ts"
+import { type SimProcess, whenRunning } from "../kernel/sim-process.ts"
 import { Flow, type Network, type NetworkConnection, type Place } from "./network.ts"
 import type { OneWay, Road } from "./road.ts"
 
@@ -27,10 +27,13 @@ class LaneEnd {
     this.end = end
   }
 
+  /** Sends a packet, or passes it on from an API server, which a process that is stopped does when it goes on. */
   send(bytes: number, run: () => void): void {
-    if (this.isOver) return
-    this.end.post(bytes, () => {
-      if (this.other?.isOver === false && this.other.isServed) run()
+    whenRunning(this.end.process, () => {
+      if (this.isOver) return
+      this.end.post(bytes, () => {
+        if (this.other?.isOver === false && this.other.isServed) run()
+      })
     })
   }
 
@@ -175,7 +178,7 @@ export class TunnelEnd implements Tunnel {
 
   readonly destroy = (why: string): void => {
     if (this.isOver) return
-    this.post(0, () => this.#other?.end("the other side has ended the tunnel"))
+    this.post(0, () => this.#other?.end(why))
     this.end(why)
   }
 
