@@ -112,6 +112,11 @@ export class OperatorHost implements ReplicaHost {
     victim?.crash(detail)
   }
 
+  /** Kills all replicas, which start again after a moment with other settings. */
+  upgrade(): void {
+    for (const replica of this.replicas) replica.crash("its chart is upgraded")
+  }
+
   /** Kills all replicas, which are not started again. */
   leaveForEver(): void {
     this.#isGone = true
