@@ -323,12 +323,13 @@ export class SimTunnels {
   #redeem({ cluster, place, process }: Dialler, { pin, requestPem, token }: RedeemOptions) {
     const { emit, network, primary } = this.#options
     return Effect.callback<Effect.Success<ReturnType<TunnelDialler["Service"]["redeem"]>>, DialFailed>((resume) => {
+      let isGivenUp = false
       const back = (result: Parameters<typeof resume>[0]): void =>
         network.send(primary, place, () => resume(result), process)
       const fail = (reason: DialFailed["reason"], message: string): void =>
         back(Effect.fail(new DialFailed({ reason, message })))
       network.send(place, primary, () => {
-        if (process.state === "dead") return
+        if (process.state === "dead" || isGivenUp) return
         const cell = this.#options.cell()
         if (cell === undefined) return fail("Unreachable", "connection refused")
         whenRunning(cell, () => {
@@ -351,6 +352,10 @@ export class SimTunnels {
             return fail("Unreachable", String(exit.cause))
           })
         })
+      })
+      // Without a connection to the cell nothing of a request is sent, and later nothing more.
+      return Effect.sync(() => {
+        isGivenUp = true
       })
     }).pipe(
       Effect.timeoutOrElse({
