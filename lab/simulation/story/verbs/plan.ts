@@ -27,6 +27,16 @@ const replicaCount = where(
   (count) => count > 0,
   "0 is not a number of replicas: write 1 or more"
 )
+/**
+ * The shortest life of a certificate, ms. The product's own is an hour, and what breaks stories of certificates that
+ * end at once says nothing of it.
+ */
+const shortest = 10 * 60_000
+const certificateTime = where(
+  time,
+  (ms) => ms >= shortest,
+  "certificates of tunnels last for 10 minutes at least: write 30m"
+)
 const pingTime = where(time, (ms) => ms > 0, "0 is no time between two pings: write 30s")
 
 /** Providers by which a member is found with a kubeconfig, which holds credentials of a kind. */
@@ -132,7 +142,7 @@ export const planVerbs: ReadonlyArray<Verb> = [
   }),
   setup({
     name: "outbound",
-    words: { cluster: clusterName, more: options({ certificates: time }) },
+    words: { cluster: clusterName, more: options({ certificates: certificateTime }) },
     summary:
       "A configured member is one that no way leads to: its operator dials the primary, with certificates that last " +
       "so long (30m).",
