@@ -46,6 +46,12 @@ const isLeaseLate = (world: World): boolean =>
     return renewTime !== undefined && world.now - Date.parse(renewTime) > defaultLeaseTimes.renewDeadline
   })
 
+/**
+ * How long a primary lists a member that dials out after it has left, ms. Its tunnel has ended at once, as it should:
+ * where all clusters are needed, sessions are refused with that reason until the primary has read its files.
+ */
+const leavesWithin = 7_000
+
 export const clientsComeBack: Invariant = {
   id: "L5",
   sentence:
@@ -53,6 +59,8 @@ export const clientsComeBack: Invariant = {
     "is wrong is not refused.",
   begin: (world) => {
     let isFaulty = false
+    /** Until when a primary may list a member that has left. */
+    let leavesUntil = -Infinity
     /** Whether connections have died without a word. */
     let isSilenced = false
     const refusals = new Map<string, number | undefined>()
@@ -72,7 +80,8 @@ export const clientsComeBack: Invariant = {
       // An ephemeral agent that hung in a fault keeps its place until it has ended, which takes a minute. And a copy
       // over many clusters is not waited for until the primary has seen that its default is well again.
       const isSlow = plan.ephemeralAgents.length > 0 || (client.wish !== undefined && !client.isOfOneCluster)
-      return !isWell || isLeaseLate(world()) || makers.isAwaited || (isFaulty && isSlow)
+      const isLeaving = world().now < leavesUntil && plan.sessionStart === "all"
+      return !isWell || isLeaving || isLeaseLate(world()) || makers.isAwaited || (isFaulty && isSlow)
     }
     /** Whether a refusal says what is wrong with the request itself. */
     const isAnswer = (client: string): boolean => {
@@ -88,9 +97,10 @@ export const clientsComeBack: Invariant = {
           if (isExcused(client)) troubled.add(client.sessionId)
           if (!troubled.has(client.sessionId)) hopeful.add(name)
         },
-        Fault: ({ kind }) => {
+        Fault: ({ at, kind }) => {
           trouble()
           isSilenced ||= kind === "half-open"
+          if (kind === "cluster removed" && world().outbound !== undefined) leavesUntil = at + leavesWithin
         },
         Operator: ({ change }) => (change === "started" ? undefined : trouble()),
         ClientRefused: ({ client, code, message }) => {
