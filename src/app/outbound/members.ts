@@ -16,7 +16,7 @@ import {
   spentTokenData
 } from "../../domain/outbound/bootstrap-token.ts"
 import { tunnelLife } from "../../domain/outbound/certificate-plan.ts"
-import { judgeRedemption, refusedRedemption } from "../../domain/outbound/redemption.ts"
+import { judgeRedemption, postponedRedemption, refusedRedemption } from "../../domain/outbound/redemption.ts"
 import { renewCommand } from "../../domain/outbound/renew-command.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
 import { readResource } from "../../domain/resources/resource-descriptor.ts"
@@ -101,7 +101,9 @@ const judged = Effect.fnUntraced(function* (members: MembersOptions, token: Boot
   const { api, isConfigured, namespace } = members
   const found = yield* api.get(secrets, secretNameOf(token.name), namespace).pipe(
     orIf("NotFound", Effect.undefined),
-    Effect.mapError(({ detail }) => refusedRedemption(`the Secret of cluster ${token.name} cannot be read: ${detail}`))
+    Effect.mapError(({ detail }) =>
+      postponedRedemption(`the Secret of cluster ${token.name} cannot be read: ${detail}`)
+    )
   )
   const known = readStoredToken(dataOf(found))
   const stored = known?.id === token.id ? known : undefined
@@ -122,7 +124,7 @@ const redeem = Effect.fnUntraced(function* (members: MembersOptions, { requestPe
   // One write spends the token and admits the key; another redemption of the same token comes too late for it.
   const patch = { metadata: { resourceVersion }, data: { ...spentTokenData, ...admittedKeysData([keyId]) } }
   yield* Effect.mapError(members.inTurn(token.name, write(members, token.name, patch)), ({ detail }) =>
-    refusedRedemption(`the token of cluster ${token.name} could not be spent: ${detail}`)
+    postponedRedemption(`the token of cluster ${token.name} could not be spent: ${detail}`)
   )
   return { name: token.name, redeemed: { certificatePem, authoritiesPem, sequence } }
 })

@@ -14,7 +14,10 @@ import { renewCommand } from "./renew-command.ts"
 
 /** Why no certificate is given. */
 export interface RefusedRedemption {
-  /** Sent to the member: the same text for every reason, since the sender is not known, unless the token is good. */
+  /**
+   * Sent to the member: the same text for every reason, since the sender is not known, unless the token is good or
+   * nothing can be said of it.
+   */
   readonly answer: string
   /** The precise reason, a clause for the primary's log and Event. It holds no secret. */
   readonly reason: string
@@ -32,8 +35,22 @@ const answerForNow =
   "the primary's operator does not know yet that this cluster dials out; a change of its configuration takes up to " +
   "two minutes to reach it, and the token is tried again by itself"
 
-/** A refusal for a reason that is found outside of {@link judgeRedemption}, such as a token that cannot be read. */
+const answerWithoutSecret =
+  "the primary's operator cannot read or write the Secret of this cluster for now; its log says why, and the token " +
+  "is tried again by itself"
+
+/** A refusal for a reason that is found outside of {@link judgeRedemption}, such as a text that is no token. */
 export const refusedRedemption = (reason: string): RefusedRedemption => ({ answer, reason, mayPass: false })
+
+/**
+ * A refusal because the Secret with the token cannot be read or written. Its API server may be away for a moment: for a
+ * member that took that for the end of its token, people would have to make another one.
+ */
+export const postponedRedemption = (reason: string): RefusedRedemption => ({
+  answer: answerWithoutSecret,
+  reason,
+  mayPass: true
+})
 
 /** A token that was shown, with all that is known of it. */
 export interface ShownToken {
