@@ -151,6 +151,10 @@ const takeAuthorities = Effect.fnUntraced(function* (
   yield* logInfo("other authorities are trusted for the primary's cell", { number })
 })
 
+/** Changes the identity while further lines are read: a write to a slow API server holds up no answer to a beat. */
+const inBackground = (state: State, change: Effect.Effect<void>): Effect.Effect<void> =>
+  Effect.asVoid(Effect.forkIn(state.inTurn.withPermit(change), state.scope))
+
 const take = (state: State, id: number, line: string): Effect.Effect<void> => {
   const read = readCellLine(line)
   if (Result.isFailure(read)) return Effect.sync(() => state.dialled.get(id)?.tunnel?.destroy(read.failure))
@@ -166,9 +170,9 @@ const take = (state: State, id: number, line: string): Effect.Effect<void> => {
     case "Answer":
       return happened(state, { _tag: "Answered", id, number: message.number })
     case "Certificate":
-      return state.inTurn.withPermit(takeCertificate(state, message))
+      return inBackground(state, takeCertificate(state, message))
     case "Authorities":
-      return state.inTurn.withPermit(takeAuthorities(state, id, message))
+      return inBackground(state, takeAuthorities(state, id, message))
     case "Refused":
       return message.id === undefined
         ? happened(state, { _tag: "Refused", id, why: message.why })
@@ -187,15 +191,20 @@ const follow = Effect.fnUntraced(function* (state: State, id: number, identity: 
   }
   const tunnel = stood.success
   dialled.tunnel = tunnel
-  const lines = yield* Queue.unbounded<string>()
-  tunnel.listen((line) => void Queue.offerUnsafe(lines, line))
+  // The end comes after all lines, one of which may say why.
+  const heard = yield* Queue.unbounded<Result.Result<string, string>>()
+  tunnel.listen((line) => void Queue.offerUnsafe(heard, Result.succeed(line)))
+  yield* Effect.forkIn(
+    Effect.map(tunnel.ended, (why) => Queue.offerUnsafe(heard, Result.fail(why))),
+    dialled.scope
+  )
   const clock = yield* Clock.currentTimeMillis
   const { binding } = tunnel
   const greeting = { protocol: tunnelProtocol, version, capabilities: [], clock }
   tunnel.send(writeLine({ _tag: "Hello", ...greeting, holds: heldBy(state.identity ?? identity), binding }))
   yield* happened(state, { _tag: "Stands", id })
-  const reading = Effect.forever(Effect.flatMap(Queue.take(lines), (line) => take(state, id, line)))
-  const why = yield* Effect.raceFirst(tunnel.ended, reading)
+  const reading = Effect.flatMap(Effect.flatMap(Queue.take(heard), Effect.fromResult), (line) => take(state, id, line))
+  const why = yield* Effect.flip(Effect.forever(reading))
   yield* logInfo("tunnel to the primary is over", { tunnel: id, why })
   yield* happened(state, { _tag: "Ended", id, why })
 })
