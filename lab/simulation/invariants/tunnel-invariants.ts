@@ -165,6 +165,10 @@ const noOlderCommand: Invariant = {
       before.epoch === epoch && (number > before.number || (number === before.number && hash === before.hash))
     return {
       on: {
+        // A backup brings back the tokens that it has.
+        Fault: ({ kind }) => {
+          if (kind === "primary restored") traded.clear()
+        },
         TokenTraded: ({ cluster, token }) => {
           if (traded.has(token)) return `${cluster} gets another certificate for its token ${token}.`
           traded.add(token)
