@@ -257,7 +257,9 @@ const deadTunnelsEnd: Invariant = {
       for (const wire of wires) {
         for (const side of ["cell", "outpost"] as const) {
           const [end, other] = [wire[side], wire.otherOf(wire[side])]
-          if (end.isOver || end.process.state !== "running" || (wire.carries && !other.isOver)) continue
+          // A side that hears the other one keeps the tunnel; the other one, which hears nothing, ends it for both.
+          const hears = wire.carriesTo(end) && !other.isOver
+          if (end.isOver || end.process.state !== "running" || hears) continue
           const key = `${wire.number} ${side}`
           present.add(key)
           const from = since.get(key) ?? at

@@ -298,9 +298,14 @@ export class Wire implements NetworkConnection {
   }
 
   get carries(): boolean {
+    return this.carriesTo(this.cell) && this.carriesTo(this.outpost)
+  }
+
+  /** Whether what is sent to this end gets through. */
+  carriesTo(end: TunnelEnd): boolean {
     const [outpost, cell] = this.places
     const { down, up } = this.#lost
-    return !up && !down && this.#network.isOpen(outpost, cell) && this.#network.isOpen(cell, outpost)
+    return end === this.cell ? !up && this.#network.isOpen(outpost, cell) : !down && this.#network.isOpen(cell, outpost)
   }
 
   readonly reset = (): void => {
