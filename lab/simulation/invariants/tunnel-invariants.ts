@@ -8,7 +8,7 @@ import { asString, at as within, parseObject } from "../../../src/domain/json.ts
 import { readAdmittedKeys } from "../../../src/domain/outbound/admitted-keys.ts"
 import { secrets } from "../../../src/domain/resources/core-kinds.ts"
 import type { OperatorReplica } from "../world/operator-replica.ts"
-import type { Wire } from "../world/tunnel.ts"
+import type { TunnelEnd, Wire } from "../world/tunnel.ts"
 import type { TimedEvent } from "../world/world-event.ts"
 import type { World } from "../world/world.ts"
 import { isHopeless } from "./hopeless.ts"
@@ -240,12 +240,20 @@ const beatsAreAnswered: Invariant = {
   }
 }
 
+/**
+ * Whether a side runs and hears nothing of the other one. A side that hears the other one keeps the tunnel; the other
+ * one, which hears nothing, ends it for both.
+ */
+const isDeaf = (wire: Wire, end: TunnelEnd): boolean =>
+  !end.isOver && end.process.state === "running" && (!wire.carriesTo(end) || wire.otherOf(end).isOver)
+
 const deadTunnelsEnd: Invariant = {
   id: "T5",
   ofOutbound: true,
   sentence: "A tunnel that carries nothing ends within 105 s on each side, and with it every request on it.",
   begin: (world) => {
-    const since = new Map<string, number>()
+    /** By tunnel and side: since when it is silent, and the bytes that had come by then. */
+    const silences = new Map<string, { readonly from: number; readonly received: number }>()
     let lookAt = 0
     return looking((event) => {
       const { at } = event
@@ -256,19 +264,20 @@ const deadTunnelsEnd: Invariant = {
       const wires = (world().outbound?.members ?? []).flatMap((member) => own(world(), member))
       for (const wire of wires) {
         for (const side of ["cell", "outpost"] as const) {
-          const [end, other] = [wire[side], wire.otherOf(wire[side])]
-          // A side that hears the other one keeps the tunnel; the other one, which hears nothing, ends it for both.
-          const hears = wire.carriesTo(end) && !other.isOver
-          if (end.isOver || end.process.state !== "running" || hears) continue
+          const end = wire[side]
+          if (!isDeaf(wire, end)) continue
           const key = `${wire.number} ${side}`
           present.add(key)
-          const from = since.get(key) ?? at
-          since.set(key, from)
+          const received = end.received()
+          const known = silences.get(key)
+          // A way may be well for a moment between two looks.
+          const from = known?.received === received ? known.from : at
+          silences.set(key, { from, received })
           const silent = `${wire.what} (${wire.number}) has carried nothing for ${(at - from) / second} s`
           if (at - from > overWithin) return `The ${silent}, and its ${side} keeps it.`
         }
       }
-      for (const key of since.keys()) if (!present.has(key)) since.delete(key)
+      for (const key of silences.keys()) if (!present.has(key)) silences.delete(key)
       return undefined
     })
   }
