@@ -2,8 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
-import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Effect, Exit, Scope } from "effect"
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest"
 import { connectOut, newUser, openRawSession, type RawSession, type User } from "../../lab/client/raw-session.ts"
 import { processProgram } from "../../lab/cluster/node/process-program.ts"
@@ -15,6 +14,7 @@ import { asNumber, asObjects, asString, at } from "../../src/domain/json.ts"
 import { subnetOf } from "../address-plan.ts"
 import { describeWith } from "../support/describe-with.ts"
 import { memoryCgroup, type MemoryCgroup } from "../support/memory-cgroup.ts"
+import { quietNode } from "../support/quiet-node.ts"
 import { stagedProgram } from "../support/staged-image.ts"
 import { until } from "../support/until.ts"
 import {
@@ -119,7 +119,7 @@ describeWith(["memory groups"], "operators within exactly the chart's memory lim
         remoteSessionTimeoutSecs: 120,
         operator,
         progress: () => Effect.void
-      }).pipe(Effect.provide(Layer.merge(NodeServices.layer, Logger.layer([]))))
+      }).pipe(Effect.provide(quietNode))
     )
     for (let number = 0; number < 6; number++)
       users.push(

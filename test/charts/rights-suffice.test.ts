@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import * as NodeServices from "@effect/platform-node/NodeServices"
 import { KubeConfig } from "@kubernetes/client-node"
-import { Effect, Layer, Logger } from "effect"
+import { Effect } from "effect"
 import { expect, it } from "vitest"
 import type { Playground } from "../../lab/playground/local-cluster.ts"
 import { mergedKubeconfig } from "../../lab/playground/merged-kubeconfig.ts"
@@ -14,6 +13,7 @@ import { topology, type TopologyName } from "../../lab/playground/topology.ts"
 import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { mirrordOperators } from "../../src/domain/resources/mirrord-operator.ts"
 import { subnetOf } from "../address-plan.ts"
+import { quietNode } from "../support/quiet-node.ts"
 import { stagedProgram } from "../support/staged-image.ts"
 import { untilTrue } from "../support/until-true.ts"
 import { auditedCalls, outsideOf } from "./audited-calls.ts"
@@ -129,7 +129,7 @@ describeHelm("the chart's rights", (helm) => {
               }),
               ...unexpectedOfDeveloper(playground)
             ]
-          }).pipe(Effect.scoped, Effect.provide(Layer.merge(NodeServices.layer, Logger.layer([]))))
+          }).pipe(Effect.scoped, Effect.provide(quietNode))
         )
         expect(steps.filter(([, ok]) => !ok)).toEqual([])
         expect(steps.map(([step]) => step)).toContain("ended")

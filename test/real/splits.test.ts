@@ -6,8 +6,7 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { boundMinutes } from "../../lab/client/bound.ts"
 import { newUser, type User } from "../../lab/client/raw-session.ts"
@@ -43,6 +42,7 @@ import { describeHelm } from "../charts/describe-helm.ts"
 import { giveRights, rightsOf } from "../charts/give-rights.ts"
 import { describeWith } from "../support/describe-with.ts"
 import { eventually } from "../support/eventually.ts"
+import { quietNode } from "../support/quiet-node.ts"
 import { stagedProgram } from "../support/staged-image.ts"
 import { until } from "../support/until.ts"
 import { apiClient } from "./api-client.ts"
@@ -91,7 +91,7 @@ describeHelm("queues of a workload with the chart's rights", (helm) => {
           sessionTtlSecs: 5,
           remoteSessionTimeoutSecs: 60,
           progress: () => Effect.void
-        }).pipe(Effect.provide(Layer.merge(NodeServices.layer, Logger.layer([]))))
+        }).pipe(Effect.provide(quietNode))
       )
       const chart = new Chart(helm)
       const [primaryRights, memberRights] = await Promise.all(

@@ -7,8 +7,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Effect, Exit, Scope } from "effect"
 import { newUser, openRawSession, type RawSession, type User } from "../../../lab/client/raw-session.ts"
 import { processProgram } from "../../../lab/cluster/node/process-program.ts"
 import type { Playground } from "../../../lab/playground/local-cluster.ts"
@@ -20,6 +19,7 @@ import { asString, at } from "../../../src/domain/json.ts"
 import { subnetOf } from "../../address-plan.ts"
 import { memoryLimit } from "../../charts/memory-limit.ts"
 import { cgroupProblem, memoryCgroup, type MemoryCgroup } from "../../support/memory-cgroup.ts"
+import { quietNode } from "../../support/quiet-node.ts"
 import { until } from "../../support/until.ts"
 
 const root = fileURLToPath(new URL("../../..", import.meta.url))
@@ -78,7 +78,7 @@ export class Operators {
         remoteSessionTimeoutSecs: 120,
         operator: this.#program(),
         progress: () => Effect.void
-      }).pipe(Effect.provide(Layer.merge(NodeServices.layer, Logger.layer([]))))
+      }).pipe(Effect.provide(quietNode))
     )
     for (let number = 0; number < users; number++) {
       const name = `user-${number}`

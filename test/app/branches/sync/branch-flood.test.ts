@@ -1,9 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import * as NodeServices from "@effect/platform-node/NodeServices"
 import { KubeConfig } from "@kubernetes/client-node"
-import { Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { processProgram } from "../../../../lab/cluster/node/process-program.ts"
 import { readVitals } from "../../../../lab/fuzz/vitals.ts"
@@ -16,6 +15,7 @@ import { branchDatabases } from "../../../../src/domain/resources/branches/branc
 import type { KubeApi } from "../../../../src/ports/kube-api.ts"
 import { subnetOf } from "../../../address-plan.ts"
 import { bareBranchSpec } from "../../../support/branch-spec.ts"
+import { quietNode } from "../../../support/quiet-node.ts"
 import { until } from "../../../support/until.ts"
 
 const repository = new URL("../../../../", import.meta.url)
@@ -79,7 +79,7 @@ describe("a primary, while a developer makes branches of a megabyte that never g
         hasBranches: true,
         operator,
         progress: () => Effect.void
-      }).pipe(Effect.provide(Layer.merge(NodeServices.layer, Logger.layer([]))))
+      }).pipe(Effect.provide(quietNode))
     )
     const config = new KubeConfig()
     config.loadFromString(readFileSync(playground.primary.cluster.kubeconfigPath, "utf8"))

@@ -1,14 +1,14 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Effect, Layer, Logger } from "effect"
+import { Effect } from "effect"
 import { expect, it } from "vitest"
 import { stringify } from "yaml"
 import { startPlayground } from "../../../../lab/playground/playground.ts"
 import { topology } from "../../../../lab/playground/topology.ts"
 import { memberRights, noParts, ownRights } from "../../../../src/domain/commands/doctor/needed-rights.ts"
 import { subnetOf } from "../../../address-plan.ts"
+import { quietNode } from "../../../support/quiet-node.ts"
 import { runBraid } from "../../../support/run-braid.ts"
 import { grant } from "./grant.ts"
 
@@ -57,7 +57,7 @@ it(
             doctor: yield* examined,
             status: yield* Effect.promise(() => runBraid(["status", "--kubeconfig", primary.cluster.kubeconfigPath]))
           }
-        }).pipe(Effect.scoped, Effect.provide(Layer.merge(NodeServices.layer, Logger.layer([]))))
+        }).pipe(Effect.scoped, Effect.provide(quietNode))
       )
       expect(doctor.output.split("\n").filter((line) => /^ {2}(FAIL|WARN|-) /u.test(line))).toEqual([])
       expect(doctor.output).toMatch(

@@ -1,8 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
+import { Effect, Exit, Redacted, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { parse, stringify } from "yaml"
 import type { EmbeddedCluster } from "../../../../lab/cluster/embedded-cluster.ts"
@@ -15,6 +14,7 @@ import { encodeBase64Text } from "../../../../src/domain/fleet/credentials/base6
 import { asObjects, asString, at } from "../../../../src/domain/json.ts"
 import { subnetOf } from "../../../address-plan.ts"
 import { ApiClient, type Credentials } from "../../../lab/cluster/api-client.ts"
+import { quietNode } from "../../../support/quiet-node.ts"
 import { type BraidRun, runBraid } from "../../../support/run-braid.ts"
 import { tunnelLife } from "../../../support/tunnels.ts"
 
@@ -78,7 +78,7 @@ describe("a cluster joins a fleet that runs", () => {
         sessionTtlSecs: 3_600,
         remoteSessionTimeoutSecs: 60,
         progress: () => Effect.void
-      }).pipe(Scope.provide(scope), Effect.provide(Layer.merge(NodeServices.layer, Logger.layer([]))))
+      }).pipe(Scope.provide(scope), Effect.provide(quietNode))
     )
     kubeconfig = mergedKubeconfig(
       join(directory, "all.kubeconfig"),

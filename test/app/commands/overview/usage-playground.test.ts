@@ -3,26 +3,22 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Effect, Exit, Layer, Logger, Schedule, Scope } from "effect"
+import type * as NodeServices from "@effect/platform-node/NodeServices"
+import { Effect, Exit, Schedule, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { startPlayground } from "../../../../lab/playground/playground.ts"
 import { openStorySession } from "../../../../lab/playground/story-session.ts"
 import { topology } from "../../../../lab/playground/topology.ts"
 import { readUsage } from "../../../../src/app/commands/overview/usage-command.ts"
 import { subnetOf } from "../../../address-plan.ts"
+import { quietNode } from "../../../support/quiet-node.ts"
 
 let directory: string
 let scope: Scope.Closeable
 let playground: Effect.Success<ReturnType<typeof startPlayground>>
 
 const run = <A>(effect: Effect.Effect<A, unknown, Scope.Scope | NodeServices.NodeServices>): Promise<A> =>
-  Effect.runPromise(
-    effect.pipe(
-      Effect.provideService(Scope.Scope, scope),
-      Effect.provide(Layer.merge(NodeServices.layer, Logger.layer([])))
-    )
-  )
+  Effect.runPromise(effect.pipe(Effect.provideService(Scope.Scope, scope), Effect.provide(quietNode)))
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), "braid-usage-"))

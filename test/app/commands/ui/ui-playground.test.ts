@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Effect, Exit, Layer, Logger, Schedule, Scope } from "effect"
+import type * as NodeServices from "@effect/platform-node/NodeServices"
+import { Effect, Exit, Schedule, Scope } from "effect"
 import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { serveSession } from "../../../../lab/client/session-monitor.ts"
@@ -17,6 +17,7 @@ import { startUi } from "../../../../src/app/commands/ui/ui-command.ts"
 import { sessionIdHex } from "../../../../src/domain/sessions/session-id.ts"
 import { subnetOf } from "../../../address-plan.ts"
 import { startBrowser } from "../../../lab/simulation/report/browser.ts"
+import { quietNode } from "../../../support/quiet-node.ts"
 import { runBraid } from "../../../support/run-braid.ts"
 import sockets from "./session-sockets.json" with { type: "json" }
 
@@ -32,12 +33,7 @@ const problems: Array<string> = []
 const { HOME } = process.env
 
 const run = <A>(effect: Effect.Effect<A, unknown, Scope.Scope | NodeServices.NodeServices>): Promise<A> =>
-  Effect.runPromise(
-    effect.pipe(
-      Effect.provideService(Scope.Scope, scope),
-      Effect.provide(Layer.merge(NodeServices.layer, Logger.layer([])))
-    )
-  )
+  Effect.runPromise(effect.pipe(Effect.provideService(Scope.Scope, scope), Effect.provide(quietNode)))
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), "braid-ui-"))
