@@ -22,15 +22,9 @@ describe("the command line of braid", () => {
     expect((await runBraid(["--help"])).output).toMatch(/--completions/u)
   })
 
-  it.each([
-    [[], '--cell: found "";'],
-    [["--cell", "cell.example.com"], '--cell: found "cell.example.com";'],
-    [["--cell", "cell.example.com:65536"], '--cell: found "cell.example.com:65536";'],
-    [["--cell", "cell.example.com:1", "--bootstrap", "b"], '--bootstrap: found "b";'],
-    [["--cell", "cell.example.com:1", "--server", "https://c"], '--server: found "https://c",']
-  ])("joins no cluster that dials out with %j, and says what to write", async (flags, sentence) => {
-    const { code, errors } = await runBraid(["join", "c", "--outbound", ...flags])
-    expect([code, errors]).toEqual([1, expect.stringContaining(`braid: ${sentence}`)])
+  it("joins no cluster that dials out with a wrong address, and says what to write", async () => {
+    const { code, errors } = await runBraid(["join", "c", "--outbound", "--cell", "cell.example.com:65536"])
+    expect([code, errors]).toEqual([1, expect.stringContaining('braid: --cell: found "cell.example.com:65536";')])
     expect(errors).toContain("fix: Nothing was written. Do what the sentence says, and run it again.")
   })
 
