@@ -5,7 +5,7 @@
  * never says less than the exit code.
  */
 
-import { spawnSync } from "node:child_process"
+import { spawn } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, relative } from "node:path"
@@ -16,8 +16,9 @@ const help = `npm test [-- VITEST ARGUMENT…]
 npm run test:real [-- VITEST ARGUMENT…]
 npm run test:long [-- VITEST ARGUMENT…]
 
-\`npm test\` runs \`npm run check\` and the tests that need nothing but \`npm ci\`. \`npm run test:real\` runs the
-suites of test/suites.ts, which start programs, many from outside, and \`npm run test:long\` everything, also test/long.
+\`npm test\` runs \`npm run check\` and, beside it, the tests that need nothing but \`npm ci\`; what the check found
+is shown after the tests. \`npm run test:real\` runs the suites of test/suites.ts, which start programs, many from
+outside, and \`npm run test:long\` everything, also test/long.
 
 First they name the programs that they found, and the suites that cannot run for want of a program. Such a suite counts
 as skipped; the last line but one names it. With CI=true that is a failure, unless mirrord's own programs are all that
@@ -60,12 +61,39 @@ const isReal = asked.has("--real")
 const command = isLong ? "test:long" : "test:real"
 const projects = isLong ? ["tests", "real", "long"] : [isReal ? "real" : "tests"]
 
-/** @param {string} command @param {ReadonlyArray<string>} rest @param {Readonly<Record<string, string>>} [env] */
-const run = (command, rest, env = {}) => {
-  const { status, error } = spawnSync(command, rest, { cwd: root, stdio: "inherit", env: { ...process.env, ...env } })
-  if (error !== undefined) console.error(`${command} could not be started: ${error.message} (is \`npm ci\` done?)`)
-  return status === 0
+const folder = mkdtempSync(join(tmpdir(), "braid-test-"))
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }))
+// Ctrl-C reaches the programs too, and their end ends this one.
+process.on("SIGINT", () => {})
+/** Variables of all programs that this one starts. */
+const shared = {
+  // Tests start some hundred programs of this repository; only the first of each kind has to compile it.
+  NODE_COMPILE_CACHE: join(folder, "compiled")
 }
+
+/**
+ * Runs a program to its end. Its output goes where ours goes, or to `write`, if that is given.
+ *
+ * @param {string} command
+ * @param {ReadonlyArray<string>} rest
+ * @param {{ readonly env?: Readonly<Record<string, string>>; readonly write?: (chunk: Buffer) => void }} [how]
+ * @returns {Promise<boolean>} whether its exit code was 0
+ */
+const run = (command, rest, { env = {}, write } = {}) =>
+  new Promise((resolve) => {
+    const output = write === undefined ? "inherit" : "pipe"
+    const child = spawn(command, rest, {
+      cwd: root,
+      stdio: [write === undefined ? "inherit" : "ignore", output, output],
+      env: { ...process.env, ...shared, ...env }
+    })
+    for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => write?.(chunk))
+    child.once("error", ({ message }) => {
+      console.error(`${command} could not be started: ${message} (is \`npm ci\` done?)`)
+      resolve(false)
+    })
+    child.once("close", (code) => resolve(code === 0))
+  })
 
 /** @param {string} path @returns {Report | undefined} */
 const readReport = (path) => {
@@ -77,22 +105,32 @@ const readReport = (path) => {
 }
 
 /** @param {ReadonlyArray<string>} rest @param {ReadonlyArray<Unrunnable>} notRun */
-const runTests = (rest, notRun) => {
-  const folder = mkdtempSync(join(tmpdir(), "braid-test-"))
+const runTests = async (rest, notRun) => {
   const path = join(folder, "report.json")
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${path}`]
   const env = {
     BRAID_TEST_LONG: String(isLong),
     BRAID_TEST_LEFT_OUT: notRun.map(({ suite }) => suite).join(),
-    // Tests start some hundred programs of this repository; only the first of each kind has to compile it.
-    NODE_COMPILE_CACHE: join(folder, "compiled"),
     // API servers take a fifth of a full run's time, and a quarter of that collects garbage; they have memory enough.
     GOGC: process.env["GOGC"] ?? "400"
   }
-  const passed = run("vitest", ["run", ...projects.map((name) => `--project=${name}`), ...reporters, ...rest], env)
-  const report = readReport(path)
-  rmSync(folder, { recursive: true, force: true })
-  return { passed, report }
+  const projectFlags = projects.map((name) => `--project=${name}`)
+  const passed = await run("vitest", ["run", ...projectFlags, ...reporters, ...rest], { env })
+  return { passed, report: readReport(path) }
+}
+
+/**
+ * Runs the check beside the tests, which leave a core idle at times; what it prints is shown when both have ended.
+ *
+ * @returns {Promise<{ readonly checked: boolean; readonly findings: string }>}
+ */
+const runCheck = async () => {
+  /** @type {Buffer[]} */
+  const chunks = []
+  const checked = await run(process.execPath, [join(root, "scripts", "check.mjs")], {
+    write: (chunk) => chunks.push(chunk)
+  })
+  return { checked, findings: Buffer.concat(chunks).toString("utf8") }
 }
 
 /** @param {ReadonlyArray<Unrunnable>} left */
@@ -129,12 +167,15 @@ const sayLongest = (files) => {
   console.log(`longest: ${longest.map(({ name, took }) => `${relative(root, name)} ${took.toFixed(0)} s`).join(", ")}`)
 }
 
-const main = () => {
+const main = async () => {
   const left = unrunnable().filter((suite) => isLong || !suite.isLong)
   sayFound(left)
   const notRun = leftOut(left)
-  const checked = asked.has("--no-check") || isReal || run(process.execPath, [join(root, "scripts", "check.mjs")])
-  const { passed, report } = runTests([...forVitest, ...(notRun.length > 0 ? ["--passWithNoTests"] : [])], notRun)
+  const [{ checked, findings }, { passed, report }] = await Promise.all([
+    asked.has("--no-check") || isReal ? { checked: true, findings: "" } : runCheck(),
+    runTests([...forVitest, ...(notRun.length > 0 ? ["--passWithNoTests"] : [])], notRun)
+  ])
+  process.stdout.write(findings)
   const files = report?.testResults ?? []
   const tests = files.flatMap((file) => file.assertionResults.map((test) => ({ file: file.name, ...test })))
   const broken = files.filter(
@@ -169,4 +210,4 @@ const main = () => {
 }
 
 if (asked.has("--help")) console.log(help)
-else main()
+else await main()
