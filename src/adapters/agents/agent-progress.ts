@@ -12,8 +12,8 @@ import { AgentFailed } from "../../ports/agents.ts"
 import type { KubeError, KubeObject } from "../../ports/kube-api.ts"
 import { type AgentStarter, unlessAbsent } from "./agent-starter.ts"
 
-/** Looks at the pod between two questions to the Job and the Events. */
-const looksBetween = 10
+/** Looks at the pod from one question to the Job and the Events to the next, of which there is none at the first. */
+const looksBetween = 2
 
 /** The start of one agent, as far as it is known. */
 export interface AgentProgress {
@@ -64,7 +64,9 @@ export const whyNotYet = (
   progress: AgentProgress
 ): Effect.Effect<string | undefined, KubeError | AgentFailed> =>
   Effect.suspend(() => {
-    if (++progress.looks % looksBetween !== 0) return Effect.undefined
+    const isDue = progress.looks > 0 && progress.looks % looksBetween === 0
+    progress.looks++
+    if (!isDue) return Effect.undefined
     return pod === undefined
       ? withoutPod(starter, job, progress)
       : Effect.map(eventsAbout(starter, pod), (found) => latestWarning(found))

@@ -7,7 +7,7 @@
  * Kubernetes deletes the Job after its last owner.
  */
 
-import { Effect, Random, Result, Schedule } from "effect"
+import { Effect, Option, Random, Result, Schedule, Stream } from "effect"
 import { podsOnNode, whyNoRoom } from "../../domain/agents/node-room.ts"
 import { type AgentOwner, otherTls } from "../../domain/policies/tls/agent-tls.ts"
 import { jobs, nodes, pods } from "../../domain/resources/core-kinds.ts"
@@ -16,7 +16,7 @@ import type { OwnerReference } from "../../domain/resources/object-meta.ts"
 import { readResource } from "../../domain/resources/resource-descriptor.ts"
 import type { AgentPlacement } from "../../domain/targets/pod-choice.ts"
 import { AgentFailed, type AgentHandle, type Agents } from "../../ports/agents.ts"
-import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
+import type { KubeApi, KubeError, KubeObject, Selection } from "../../ports/kube-api.ts"
 import { agentCertificate, agentJob, agentPort, type AgentSettings, isFinished } from "./agent-job.ts"
 import { agentPodState, wasKilled } from "./agent-pod.ts"
 import { newProgress, whyNotYet } from "./agent-progress.ts"
@@ -39,6 +39,9 @@ import {
 import { tlsProblem, tlsValue, tlsValueOf } from "./agent-tls-variable.ts"
 import { deleteJob, predecessorEnded } from "./end-job.ts"
 import { ensureEphemeralAgent } from "./ephemeral-agents.ts"
+
+/** Pause between two looks at an agent's pod that does not run yet, beside the watch over it. */
+const lookEvery = "1 second"
 
 /** Why no agent may be started beside the container now, a clause, if so. A node that cannot be read has room. */
 const obstacle = (
@@ -146,18 +149,43 @@ const hasOtherTls = Effect.fnUntraced(function* (
   }
 })
 
-/** The pod of this very Job: pods of an earlier Job of the same name may still be there. */
-const podOfJob = (
-  { api, settings }: AgentStarter,
-  { metadata: job }: KubeObject
-): Effect.Effect<KubeObject | undefined, KubeError> =>
-  Effect.map(
-    api.list(pods, { namespace: settings.namespace, labelSelector: `job-name=${job.name}` }),
-    ({ items }): KubeObject | undefined =>
-      items.find(
-        ({ metadata }) =>
-          metadata.deletionTimestamp === undefined && metadata.ownerReferences?.some(({ uid }) => uid === job.uid)
-      )
+/** The pods of Jobs of a name. */
+const podsOfJob = ({ settings }: AgentStarter, name: string): Selection => ({
+  namespace: settings.namespace,
+  labelSelector: `job-name=${name}`
+})
+
+/** Whether a pod is of this very Job and stays: pods of an earlier Job of the same name may still be there. */
+const isOfJob = ({ metadata: job }: KubeObject, { metadata }: KubeObject): boolean =>
+  metadata.deletionTimestamp === undefined && metadata.ownerReferences?.some(({ uid }) => uid === job.uid) === true
+
+/** A look at the pod of a Job. `version`: of the list that had it or not. */
+interface PodLook {
+  readonly pod: KubeObject | undefined
+  readonly version: string
+}
+
+const lookAtPod = (starter: AgentStarter, job: KubeObject): Effect.Effect<PodLook, KubeError> =>
+  Effect.map(starter.api.list(pods, podsOfJob(starter, job.metadata.name)), ({ items, resourceVersion }): PodLook => ({
+    pod: items.find((pod) => isOfJob(job, pod)),
+    version: resourceVersion
+  }))
+
+/**
+ * The next look at the pod of a Job: as soon as a watch shows that it runs or never will, else after {@link lookEvery}.
+ * Where watches fail the looks are all there is.
+ */
+const nextLook = (starter: AgentStarter, job: KubeObject, { version }: PodLook): Effect.Effect<PodLook, KubeError> =>
+  starter.api.watch(pods, version, podsOfJob(starter, job.metadata.name)).pipe(
+    Stream.filterMap((event) =>
+      event._tag === "Changed" && isOfJob(job, event.object) && agentPodState(event.object)._tag !== "Waiting"
+        ? Result.succeed(event.object)
+        : Result.failVoid
+    ),
+    Stream.runHead,
+    Effect.flatMap((pod) => (Option.isSome(pod) ? Effect.succeed({ pod: pod.value, version }) : Effect.never)),
+    Effect.catch(() => Effect.never),
+    Effect.timeoutOrElse({ duration: lookEvery, orElse: () => lookAtPod(starter, job) })
   )
 
 /** Gives up an agent that was killed: it has left its redirects, which the next one then removes. */
@@ -175,7 +203,7 @@ const hasToEnd = Effect.fnUntraced(function* (
   const { name, uid } = job.metadata
   if (starter.givenUp.get(name)?.uid === uid) return true
   if (isFinished(job)) {
-    yield* noteKilled(starter, job, yield* podOfJob(starter, job))
+    yield* noteKilled(starter, job, (yield* lookAtPod(starter, job)).pod)
     return true
   }
   // A Job that is no agent's is left alone.
@@ -226,6 +254,7 @@ const ensureAgent = (starter: AgentStarter, request: AgentRequest): Effect.Effec
     const ensured = inTurn(starter.turns, name, ensureJob(starter, request))
     let { isNew, job } = yield* ensured
     const progress = newProgress()
+    let look = yield* lookAtPod(starter, job)
     for (;;) {
       const port = agentPort(job)
       if (port === undefined) {
@@ -233,7 +262,7 @@ const ensureAgent = (starter: AgentStarter, request: AgentRequest): Effect.Effec
           `a Job of that name is no agent: its container has no argument -l with a port; delete the Job`
         )
       }
-      const pod = yield* podOfJob(starter, job)
+      const { pod } = look
       const state = agentPodState(pod)
       if (state._tag === "Running")
         return { name, uid: job.metadata.uid ?? "", host: state.host, port, certificatePem: agentCertificate(job) }
@@ -243,11 +272,12 @@ const ensureAgent = (starter: AgentStarter, request: AgentRequest): Effect.Effec
         yield* noteKilled(starter, job, pod)
         yield* deleteJob(starter, job)
         ;({ isNew, job } = yield* ensured)
+        look = yield* lookAtPod(starter, job)
         continue
       }
       // The answer is kept until the next one: it is asked for once in a while.
       waitsFor = state.detail ?? (yield* whyNotYet(starter, job, pod, progress)) ?? waitsFor
-      yield* Effect.sleep(pollEvery)
+      look = yield* nextLook(starter, job, look)
     }
   }).pipe(
     Effect.mapError((error) => (error._tag === "KubeError" ? failed(error.message) : error)),

@@ -73,7 +73,7 @@ export interface CredentialState {
 }
 
 /** The children of sessions in a cluster: watched, or known by the reports of the cluster's owner. */
-export type Children = Pick<Reflector, "all" | "get" | "problem" | "reread" | "retryNow" | "synced">
+export type Children = Pick<Reflector, "all" | "get" | "problem" | "reread" | "retryNow" | "synced" | "wrote">
 
 /** Everything that ends when the cluster is disengaged. */
 interface Engagement {

@@ -57,7 +57,8 @@ const reportedChildren = (
           })
         )
       ),
-    retryNow: () => {}
+    retryNow: () => {},
+    wrote: () => {}
   }
 }
 

@@ -307,7 +307,9 @@ export const childPlan = <P>(observed: ObservedChild<P>, now: number): ReadonlyA
 
   const { act, at } = progress(observed, child, now)
   const before = child.status?.conditions ?? []
-  const conditions = withCondition(before, readiness(observed, child), now)
+  // Another turn follows an early step of a first start at once, and a write between two steps would hold it up.
+  const isPassing = before.length === 0 && (act?._tag === "AskAdmission" || act?._tag === "ResolveTarget")
+  const conditions = isPassing ? before : withCondition(before, readiness(observed, child), now)
   const status: ReadonlyArray<ChildAction<P>> =
     conditions === before ? [] : [{ _tag: "PatchStatus", patch: { conditions, ...observedFor(child) }, precondition }]
   const times = [...ends, at].filter((time): time is number => time !== undefined && time > now)

@@ -13,6 +13,16 @@ export const heartbeatInterval = 10_000
 /** Milliseconds for which heartbeats go on after the last socket closed: a client that reconnects is not missed. */
 const heartbeatTail = 15_000
 
+/**
+ * When a session's last heartbeat was, epoch ms; `undefined` if the first is due. A session that is only starting
+ * counts from its creation: a write in front of its first steps would hold them up, and a successor knows its creation
+ * too.
+ */
+export const lastHeartbeat = (
+  lastWrittenAt: number | undefined,
+  { createdSeenAt, isStarting }: { readonly createdSeenAt: number; readonly isStarting: boolean }
+): number | undefined => lastWrittenAt ?? (isStarting ? createdSeenAt : undefined)
+
 /** Whether a heartbeat is due now, and when to ask again, epoch ms; `undefined` if not before a socket opens. */
 export interface HeartbeatDecision {
   readonly write: boolean

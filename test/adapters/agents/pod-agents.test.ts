@@ -78,6 +78,33 @@ describe("agents as pods", () => {
     expect(onlyJob(api).metadata.ownerReferences).toEqual([owner("1")])
   })
 
+  it.effect("are told of by a watch as soon as they run: one list and one watch are all that is asked", function* () {
+    const api = new MemoryKubeApi("c")
+    const fiber = yield* Effect.forkChild(podAgents(api, settings, dial).ensure(placement, owner("1")))
+    yield* TestClock.adjust(1)
+    const job = onlyJob(api)
+    for (const phase of ["Pending", "Pending"]) pod(api, job, { phase })
+    pod(api, { ...job, uid: "of-an-earlier-job" }, running, "another")
+    yield* TestClock.adjust(900)
+    expect(fiber.pollUnsafe()).toBeUndefined()
+    pod(api, job, running)
+    yield* TestClock.adjust(1)
+    expect(yield* Fiber.join(fiber)).toMatchObject({ host: "10.1.1.1" })
+    const looks = api.calls.filter(({ plural }) => plural === "pods").map(({ verb }) => verb)
+    expect(looks).toEqual(["list", "watch"])
+  })
+
+  it.effect("are found by looks where no watch works", function* () {
+    const api = new MemoryKubeApi("c")
+    const denied = new KubeError({ cluster: "c", operation: "watch", reason: "Forbidden", detail: "no" })
+    api.before = ({ verb }) => (verb === "watch" ? Effect.fail(denied) : Effect.void)
+    const fiber = yield* Effect.forkChild(podAgents(api, settings, dial).ensure(placement, owner("1")))
+    yield* TestClock.adjust(1)
+    pod(api, onlyJob(api), running)
+    yield* TestClock.adjust("1 second")
+    expect(yield* Fiber.join(fiber)).toMatchObject({ host: "10.1.1.1" })
+  })
+
   it.effect("take a random port where none is set, and say which", function* () {
     const api = new MemoryKubeApi("c")
     const result = yield* ensured(api, running, placement, owner("1"), { ...settings, port: undefined })

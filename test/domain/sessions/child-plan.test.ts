@@ -61,19 +61,23 @@ const resolved = { _tag: "Resolved", placement: "pod" } as const
 
 describe("childPlan", () => {
   it("resolves the target, starts the agent, marks the child Ready", () => {
-    expect(tags({})).toEqual(["ResolveTarget", "PatchStatus", "RequeueAt"])
-    expect(conditionOf({}).condition).toMatchObject({
+    // No write stands between the first steps, each of which follows the other at once.
+    expect(tags({ admission: { _tag: "Unasked" } })).toEqual(["AskAdmission", "RequeueAt"])
+    expect(tags({})).toEqual(["ResolveTarget", "RequeueAt"])
+    expect(childPlan(observed({ target: resolved }), created)[0]).toEqual({ _tag: "StartAgent", placement: "pod" })
+    expect(conditionOf({ target: resolved }).condition).toMatchObject({
       type: "Ready",
       status: "False",
       reason: "Starting",
       observedGeneration: 1
     })
-    expect(childPlan(observed({ target: resolved }), created)[0]).toEqual({ _tag: "StartAgent", placement: "pod" })
     expect(tags({ target: resolved, agent: { _tag: "Starting" } })).toEqual(["PatchStatus", "RequeueAt"])
     const { child, condition } = conditionOf({ target: resolved, agent: { _tag: "Ready", checkedAt: created } })
     expect(condition).toMatchObject({ status: "True" })
     expect(observeChild(child)).toMatchObject({ _tag: "Present", ready: true, failure: undefined, parentName: "mc-1" })
     expect(tags({ child, target: resolved, agent: { _tag: "Ready", checkedAt: created } })).toEqual(["RequeueAt"])
+    // A session that starts over is not ready any more, at once.
+    expect(tags({ child })).toEqual(["ResolveTarget", "PatchStatus", "RequeueAt"])
   })
 
   it.each<[string, ReadonlyArray<Requirement>, object]>([

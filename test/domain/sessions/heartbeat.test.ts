@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { heartbeat, heartbeatInterval } from "../../../src/domain/sessions/heartbeat.ts"
+import { heartbeat, heartbeatInterval, lastHeartbeat } from "../../../src/domain/sessions/heartbeat.ts"
 import { expiresAt, noSockets } from "../../../src/domain/sessions/liveness.ts"
 
 describe("heartbeat", () => {
@@ -9,6 +9,16 @@ describe("heartbeat", () => {
     expect(heartbeat(open, undefined, 1_000)).toEqual({ write: true, nextAt: 11_000 })
     expect(heartbeat(open, 1_000, 10_999)).toEqual({ write: false, nextAt: 11_000 })
     expect(heartbeat(open, 1_000, 11_000)).toEqual({ write: true, nextAt: 21_000 })
+  })
+
+  it("waits for the first 10 s of a start, and for no more", () => {
+    const open = { open: 1, lastClosedAt: undefined }
+    const at = (isStarting: boolean, now: number, written?: number) =>
+      heartbeat(open, lastHeartbeat(written, { createdSeenAt: 1_000, isStarting }), now)
+    expect(at(true, 1_500)).toEqual({ write: false, nextAt: 11_000 })
+    expect(at(false, 1_500)).toEqual({ write: true, nextAt: 11_500 })
+    expect(at(true, 11_000)).toEqual({ write: true, nextAt: 21_000 })
+    expect(at(true, 12_000, 11_000)).toEqual({ write: false, nextAt: 21_000 })
   })
 
   it("goes on for 15 s after the last socket closed and then stops", () => {

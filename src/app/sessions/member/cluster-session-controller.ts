@@ -16,7 +16,7 @@ import {
   childPlan,
   type ObservedChild
 } from "../../../domain/sessions/child-plan.ts"
-import { heartbeat } from "../../../domain/sessions/heartbeat.ts"
+import { heartbeat, lastHeartbeat } from "../../../domain/sessions/heartbeat.ts"
 import { Agents } from "../../../ports/agents.ts"
 import type { KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import type { Controller } from "../../kernel/controller.ts"
@@ -84,9 +84,13 @@ const childChanged = (
 }
 
 /** The heartbeat for the clients' sockets at this replica. */
-const childHeartbeat = (state: ClusterSessionState, { key, now, view }: ChildTurn): Heartbeat => {
+const childHeartbeat = (state: ClusterSessionState, { key, known, now, view }: ChildTurn): Heartbeat => {
   const { controller, options, sightings } = state
-  const { nextAt, write } = heartbeat(options.sockets.presence(key), sightings.lastWritten(key), now)
+  const last = lastHeartbeat(sightings.lastWritten(key), {
+    createdSeenAt: sightings.seen(key).created,
+    isStarting: known.agent._tag !== "Ready"
+  })
+  const { nextAt, write } = heartbeat(options.sockets.presence(key), last, now)
   if (!write) return { write: undefined, nextAt }
   const written = Effect.suspend(() => {
     sightings.wrote(key, now)

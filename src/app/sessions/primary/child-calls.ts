@@ -62,6 +62,8 @@ export const createChild = (
   { child, cluster }: Extract<SessionAction, { readonly _tag: "CreateChild" }>
 ): Effect.Effect<void> => {
   const answers = turn.known
+  // Those of now: the cluster may be another one when it answers.
+  const children = state.options.fleet.clusters.get(cluster)?.children()
   const key = childKey(cluster, child.metadata.name)
   const { kind } = mirrordClusterSessions
   const { annotations } = child.metadata
@@ -93,7 +95,12 @@ export const createChild = (
         attributes: { "braid.session": turn.key, "k8s.cluster.name": cluster }
       }),
       creation,
-      Effect.flatMap((end) => (end._tag === "Refused" ? refused(end.error) : Effect.succeed("Done" as const)))
+      Effect.flatMap((end) => {
+        if (end._tag === "Refused") return refused(end.error)
+        // Until the watch shows the child, each turn would create it again.
+        if (end._tag === "Made") children?.wrote(end.object)
+        return Effect.succeed("Done" as const)
+      })
     )
   }
   return callAboutChild(state, turn.key, [cluster, child.metadata.name], use)

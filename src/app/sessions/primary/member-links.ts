@@ -22,6 +22,12 @@ import type { PrimarySessionsOptions, UserConnection } from "./user-connection.t
 
 /** How long the first links to members other than the default may take, in ms; a slower member joins later. */
 const linkBound = 5_000
+/** The parts of the operator, and of a connection, that links need. */
+type LinkOptions = Pick<PrimarySessionsOptions, "fleet" | "notifier"> & {
+  readonly manager: Pick<PrimarySessionsOptions["manager"], "parent">
+}
+type LinkingConnection = Pick<UserConnection, "id" | "leadsTo" | "name" | "params">
+
 /** Pause between two tries to link to a cluster, in ms. */
 const relinkEvery = 500
 /** How often an API server that forbids a link is asked again; in all that takes less time than {@link linkBound}. */
@@ -63,7 +69,7 @@ export const admission = (
 }
 
 /** Closes a channel with the scope: a client that leaves before its upgrade is never served, so nothing else would. */
-export const closedAtEnd = (channel: FrameChannel): Effect.Effect<void, never, Scope.Scope> =>
+const closedAtEnd = (channel: FrameChannel): Effect.Effect<void, never, Scope.Scope> =>
   Effect.addFinalizer(() => Effect.sync(channel.close))
 
 export const isReady = (parent: MirrordMultiClusterSession | undefined, cluster: string): boolean =>
@@ -78,8 +84,8 @@ const isByApiServer = ({ code, message }: LinkFailure): boolean =>
 
 /** Links to one member, with the session as it is now. */
 export const linkMember = (
-  { fleet }: PrimarySessionsOptions,
-  { id, leadsTo, params }: UserConnection,
+  { fleet }: Pick<LinkOptions, "fleet">,
+  { id, leadsTo, params }: Omit<LinkingConnection, "name">,
   parent: MirrordMultiClusterSession,
   cluster: ClusterName
 ): Effect.Effect<FrameChannel, LinkFailure> =>
@@ -134,7 +140,7 @@ const afterFailure = (name: string, failure: LinkFailure): Effect.Effect<never, 
 
 /** Waits until the session lets clients in, and traces its start where it has not started yet. */
 const untilAdmitted = (
-  { manager, notifier }: PrimarySessionsOptions,
+  { manager, notifier }: LinkOptions,
   name: string
 ): Effect.Effect<Result.Result<MirrordMultiClusterSession, ApiError>> =>
   Effect.suspend(() => {
@@ -152,9 +158,9 @@ const untilAdmitted = (
   })
 
 /** Links to the default cluster for as long as the session stands; each try reads the parent again. */
-export const linkDefault = (
-  options: PrimarySessionsOptions,
-  connection: UserConnection
+const linkDefault = (
+  options: LinkOptions,
+  connection: LinkingConnection
 ): Effect.Effect<readonly [MirrordMultiClusterSession, FrameChannel], ApiError> =>
   Effect.gen(function* () {
     const { name } = connection
@@ -178,15 +184,14 @@ export const refusalOf = (cluster: ClusterName, { code, message }: LinkFailure):
   finalReasons.has(code) ? `cluster ${cluster} takes no part in the session: ${quotation(message)}` : undefined
 
 /** Links to the ready members other than the default; a member that does not answer in time joins later. */
-export const linkOthers = (
-  options: PrimarySessionsOptions,
-  connection: UserConnection,
-  parent: MirrordMultiClusterSession,
-  defaultCluster: ClusterName
+const linkOthers = (
+  options: LinkOptions,
+  connection: LinkingConnection,
+  parent: MirrordMultiClusterSession
 ): Effect.Effect<OtherLinks, never, Scope.Scope> => {
   const others = parent.spec.clusters
     .map(clusterName)
-    .filter((cluster) => cluster !== defaultCluster && isReady(parent, cluster))
+    .filter((cluster) => cluster !== parent.spec.defaultCluster && isReady(parent, cluster))
   const linkOne = (cluster: ClusterName): Effect.Effect<OtherLinks, never, Scope.Scope> =>
     linkMember(options, connection, parent, cluster).pipe(
       Effect.tap(closedAtEnd),
@@ -207,3 +212,26 @@ export const linkOthers = (
     refusals: linked.flatMap(({ refusals }) => refusals)
   }))
 }
+
+/** The first links of a user's connection, and the session as it was when the default cluster was linked. */
+interface FirstLinks extends OtherLinks {
+  readonly parent: MirrordMultiClusterSession
+  readonly toDefault: FrameChannel
+}
+
+/** Links to all members side by side as soon as the session lets clients in. They close with the scope. */
+export const linkMembers = (
+  options: LinkOptions,
+  connection: LinkingConnection
+): Effect.Effect<FirstLinks, ApiError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const admitted = yield* Effect.flatMap(untilAdmitted(options, connection.name), Effect.fromResult)
+    const [[parent, toDefault], others] = yield* Effect.all(
+      [
+        Effect.tap(linkDefault(options, connection), ([, channel]) => closedAtEnd(channel)),
+        linkOthers(options, connection, admitted)
+      ],
+      { concurrency: "unbounded" }
+    )
+    return { ...others, parent, toDefault }
+  })

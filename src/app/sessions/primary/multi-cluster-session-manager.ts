@@ -9,7 +9,7 @@ import {
   type MirrordMultiClusterSession
 } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import { isBeingDeleted, timestamp } from "../../../domain/resources/object-meta.ts"
-import { heartbeat } from "../../../domain/sessions/heartbeat.ts"
+import { heartbeat, lastHeartbeat } from "../../../domain/sessions/heartbeat.ts"
 import type { AuditedSession } from "../../../domain/sessions/session-act.ts"
 import type { SessionAction } from "../../../domain/sessions/session-action.ts"
 import { plan } from "../../../domain/sessions/session-plan.ts"
@@ -86,10 +86,14 @@ const reportUnreadable = ({ unreadable }: SessionManagerState, name: string, pro
   })
 
 /** The heartbeat for the client's sockets at this replica. A parent that is being deleted needs none. */
-const parentHeartbeat = (state: SessionManagerState, { key, now, object }: SessionTurn): Heartbeat => {
+const parentHeartbeat = (state: SessionManagerState, { key, now, object, view }: SessionTurn): Heartbeat => {
   const { options, sightings } = state
   if ((object.metadata.deletionTimestamp ?? undefined) !== undefined) return { write: undefined, nextAt: undefined }
-  const { nextAt, write } = heartbeat(options.sockets.presence(key), sightings.lastWritten(key), now)
+  const last = lastHeartbeat(sightings.lastWritten(key), {
+    createdSeenAt: sightings.seen(key).created,
+    isStarting: view.status?.phase !== "Ready"
+  })
+  const { nextAt, write } = heartbeat(options.sockets.presence(key), last, now)
   if (!write) return { write: undefined, nextAt }
   const written = Effect.suspend(() => {
     sightings.wrote(key, now)

@@ -32,7 +32,7 @@ import { cureOf } from "../../kernel/kube-cure.ts"
 import { retryingApi } from "../../kernel/retrying-api.ts"
 import { currentTraceparent, traced } from "../../kernel/tracing.ts"
 import { arrive, clientIdentity } from "../../relay/session-locks.ts"
-import { asApiError, closedAtEnd, linkDefault, linkOthers } from "./member-links.ts"
+import { asApiError, linkMembers } from "./member-links.ts"
 import { serveUser } from "./serve-user.ts"
 import type { LinkedConnection, PrimarySessionsOptions, UserConnection } from "./user-connection.ts"
 
@@ -75,7 +75,7 @@ const startSecs = ({ remoteSessionTimeoutSecs }: PrimarySessionsOptions, { param
 
 /** Creates the parent of a session at its first connect. */
 const createParent = Effect.fnUntraced(function* (
-  { clusterName: primaryCluster, defaultCluster, fleet, ownApi }: PrimarySessionsOptions,
+  { clusterName: primaryCluster, defaultCluster, fleet, manager, ownApi }: PrimarySessionsOptions,
   connection: UserConnection
 ): Effect.fn.Return<void, ApiError> {
   const { asked, name, owner, params, request } = connection
@@ -96,6 +96,8 @@ const createParent = Effect.fnUntraced(function* (
   yield* retryingApi(ownApi)
     .create(mirrordMultiClusterSessions, parent)
     .pipe(
+      // Its start need not wait for the watch.
+      Effect.map((made) => manager.parents.wrote(made)),
       Effect.andThen(audit({ act: "created", ...asked, ...auditedParent(name, spec) })),
       Effect.catch((error) =>
         error.reason === "AlreadyExists"
@@ -160,16 +162,14 @@ const linkConnection = Effect.fnUntraced(function* (
         "run the command again."
     )
   )
-  const [parent, first] = yield* linkDefault(options, connection).pipe(
+  const { links, parent, refusals, toDefault } = yield* linkMembers(options, connection).pipe(
     Effect.timeoutOrElse({
       duration: (startSecs(options, connection) + linkPatience) * 1_000,
       orElse: () => Effect.fail(tooLate)
     })
   )
-  yield* closedAtEnd(first)
   const defaultCluster = clusterName(parent.spec.defaultCluster ?? "")
-  const { links, refusals } = yield* linkOthers(options, connection, parent, defaultCluster)
-  const connected = new Map([[memberName(defaultCluster), first], ...links])
+  const connected = new Map([[memberName(defaultCluster), toDefault], ...links])
   return { ...connection, parent, defaultCluster, connected, wasServed, locks, limits, refusals, hasYounger }
 })
 

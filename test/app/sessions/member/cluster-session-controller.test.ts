@@ -62,6 +62,21 @@ describe("one session in one cluster", () => {
     expect(member.controller.agents(name).map(({ pod }) => pod)).toEqual(["myapp-1", "myapp-2"])
   })
 
+  it.effect("writes nothing until its agent is asked for, though its client waits", function* () {
+    const { agents, api, condition, connect, create } = yield* start
+    const written: Array<ReadonlyArray<string>> = []
+    const since = api.calls.length
+    const writes = () => api.calls.slice(since).flatMap(({ plural, verb }) => (verb === "patch" ? [plural] : []))
+    agents.beforeEnsure = () => Effect.sync(() => void written.push(writes()))
+    yield* connect
+    create()
+    yield* pass(1)
+    expect(condition()?.status).toBe("True")
+    expect(written).toEqual([[]])
+    // Starting, Ready, and the heartbeat.
+    expect(writes()).toHaveLength(3)
+  })
+
   it.effect("has a line in the audit when somebody deletes its object, unless it is a primary's child", () => {
     const ended: Array<unknown> = []
     return Effect.gen(function* () {
