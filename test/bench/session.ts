@@ -114,7 +114,7 @@ const environmentOf = ({ kubeconfig }: Way, home: string) => ({
   MIRRORD_PROGRESS_MODE: "off"
 })
 
-/** Ends the sessions of a way now: that of one cluster waits more than a minute for its client. */
+/** Ends the sessions of a way now. */
 const endSessions = async (way: Way, home: string): Promise<void> => {
   if (!way.sharesAgents) return
   await promisify(execFile)(variable("MIRRORD_BIN"), ["operator", "session", "kill-all"], {
@@ -312,7 +312,7 @@ const measureStreams = async (figures: Figures, way: Way, { agents, home, isShor
     try {
       await use(app)
       app.child.kill("SIGINT")
-      // The client's internal proxy ends a session; one that is left waits a minute for its client.
+      // The client's internal proxy ends a session; one that is left waits for its client.
       while (processesWith("HOME", own).length > 0) await pause(50)
       await endSessions(way, own)
     } finally {
@@ -355,8 +355,11 @@ const startFleet = (directory: string): Effect.Effect<NodePlayground, { readonly
       remoteSessionTimeoutSecs: 300,
       progress: () => Effect.void
     })
-    // Otherwise an agent waits a minute for another client, and so would each round.
-    const values = { agent: { extraEnv: { MIRRORD_AGENT_IDLE_TTL: String(agentIdleSecs) } } }
+    // Otherwise sessions and agents wait a minute for another client, and so would each round.
+    const values = {
+      operator: { sessionTtlSeconds: sessionTtlSecs },
+      agent: { extraEnv: { MIRRORD_AGENT_IDLE_TTL: String(agentIdleSecs) } }
+    }
     for (const { cluster } of playground.clusters)
       yield* installChart(programs, cluster, values, { flags: ["--reuse-values", "--wait"] })
     for (const { cluster: each, description } of playground.clusters)
@@ -402,8 +405,7 @@ export async function* session(isShort: boolean): AsyncIterable<string> {
     const surroundings = { agents, entry, home, isShort }
     const figures = new Figures()
     const bulk = await forwardToBulk(own)
-    yield `here a session over clusters ends ${sessionTtlSecs} s after its last client, that of one cluster by its`
-    yield `default time, 75 s; and an agent ${agentIdleSecs} s after its session`
+    yield `here a session ends ${sessionTtlSecs} s after its client, and an agent ${agentIdleSecs} s after its session`
     const rounds = isShort ? 3 : 7
     for (let round = 1; round <= rounds; round++) {
       yield `round ${round} of ${rounds}`

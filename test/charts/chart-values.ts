@@ -109,6 +109,7 @@ const others: Readonly<Record<string, unknown>> = {
   "agent.priorityClass.value": 1000,
   "agent.priorityClass.preemptionPolicy": "Never",
   "operator.maxSessionTimeSeconds": 7200,
+  "operator.sessionTtlSeconds": 30,
   "operator.noPodTargetsSessionTimeoutMillis": 90000,
   "operator.otelTraceExportUrl": "http://collector:4318",
   "operator.imagePullSecrets": [{ name: "registry" }],

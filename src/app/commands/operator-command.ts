@@ -103,6 +103,14 @@ const roleOf = ({ fleet, isMember, namespace }: Settings, api: KubeApi): Effect.
   )
 }
 
+/** How many sessions there may be, and how long each. */
+const sessionBoundsOf = ({ bounds, maxSessionSecs, podlessMillis, sessionTtlSecs }: Settings) => ({
+  bounds,
+  maxSessionSecs,
+  podlessMillis,
+  sessionTtlSecs
+})
+
 const serve = Effect.fnUntraced(function* (
   settings: Settings,
   config: KubeConfig
@@ -146,9 +154,7 @@ const serve = Effect.fnUntraced(function* (
       version,
       fleet: settings.fleet,
       configuration,
-      bounds: settings.bounds,
-      maxSessionSecs: settings.maxSessionSecs,
-      podlessMillis: settings.podlessMillis,
+      ...sessionBoundsOf(settings),
       isMember: settings.isMember,
       requirePrimary: settings.requirePrimary,
       protectedNamespaces: settings.protectedNamespaces,

@@ -9,7 +9,7 @@ import type { BranchSettings } from "../../domain/branches/branch-settings.ts"
 import { cleanText, quoted, textLimits } from "../../domain/clean-text.ts"
 import type { CopyImage } from "../../domain/copies/copied-pod.ts"
 import type { ServedCluster } from "../../domain/fleet/cluster-object.ts"
-import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
+import { defaultSessionTimes, type FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { fleetProblems, roleOf } from "../../domain/fleet/roles.ts"
 import type { ServedQueueSplit } from "../../domain/queues/queue-split-object.ts"
 import type { Condition } from "../../domain/resources/condition.ts"
@@ -84,6 +84,8 @@ export interface OperatorOptions {
   readonly bounds: SessionBounds
   /** The longest time of a session, in seconds; `undefined` if there is no bound. */
   readonly maxSessionSecs?: number | undefined
+  /** How long a session of this cluster alone lives without a client, in seconds; 60 unless given. */
+  readonly sessionTtlSecs?: number | undefined
   /** How long the target of a session may be without pods, ms; `undefined` if for ever. */
   readonly podlessMillis?: number | undefined
   /** Whether primaries may use this cluster, by the chart's values; by default not. */
@@ -159,6 +161,7 @@ const makeServices = Effect.fnUntraced(function* (options: OperatorOptions, { fi
       ends: new SessionEnds(),
       interceptions: yield* makeInterceptions,
       maxSessionSecs: options.maxSessionSecs,
+      sessionTtlSecs: options.sessionTtlSecs ?? defaultSessionTimes.sessionTtlSecs,
       podlessMillis: options.podlessMillis,
       requirePrimary: options.requirePrimary ?? false
     }),

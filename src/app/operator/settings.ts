@@ -63,6 +63,8 @@ export interface Settings {
   readonly bounds: SessionBounds
   /** The longest time of a session, in seconds; `undefined` if there is no bound. */
   readonly maxSessionSecs: number | undefined
+  /** How long a session of this cluster alone lives without a client, in seconds. */
+  readonly sessionTtlSecs: number
   /** How long the target of a session may be without pods, ms. */
   readonly podlessMillis: number
   /** Whether primaries may use this cluster. */
@@ -356,6 +358,7 @@ export const readSettings = Effect.fnUntraced(function* (
     bounds: boundsOf(env),
     podlessMillis: env.podless,
     maxSessionSecs: env.maxSession,
+    sessionTtlSecs: env.sessionTtl,
     protectedNamespaces: protectedNamespaces({
       operator: env.namespace,
       agents: agents.namespace,

@@ -16,6 +16,8 @@ export class SessionServices extends Context.Service<
     readonly interceptions: Interceptions
     /** The max time of a session, in seconds; `undefined` if only its client ends it. */
     readonly maxSessionSecs: number | undefined
+    /** How long a session without a parent lives without a client, in seconds. */
+    readonly sessionTtlSecs: number
     /** How long the target of a session may be without pods, ms; `undefined` for ever. */
     readonly podlessMillis: number | undefined
     /** Whether a primary must say which cluster it is. */

@@ -5,7 +5,7 @@
  */
 
 import { Predicate } from "effect"
-import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
+import { isBeingDeleted, timestamp } from "../../domain/resources/object-meta.ts"
 import { isInactive, type SocketPresence } from "../../domain/sessions/liveness.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
 
@@ -17,6 +17,13 @@ interface SeenTimes {
   readonly failed: number | undefined
 }
 
+/** The last heartbeat that this process wrote. `at`: when; `aliveAt`: when its client was there last. */
+interface OwnHeartbeat {
+  readonly value: string
+  readonly at: number
+  readonly aliveAt: number
+}
+
 /** The phase in a parent's status, if there is one. */
 export const recordedPhase = ({ status }: KubeObject): unknown =>
   Predicate.hasProperty(status, "phase") ? status.phase : undefined
@@ -26,7 +33,7 @@ export class SessionSightings {
   readonly #since: number
   readonly #sessions = new Map<string, SeenTimes & { readonly uid: string }>()
   readonly #heartbeats = new Map<string, { readonly value: string; readonly at: number }>()
-  readonly #written = new Map<string, number>()
+  readonly #written = new Map<string, OwnHeartbeat>()
 
   /** `since`: when this process began, epoch ms. */
   constructor(since: number) {
@@ -62,13 +69,16 @@ export class SessionSightings {
 
   /**
    * When the heartbeat `value` was first seen, epoch ms; `undefined` if there is none. A session's first heartbeat may
-   * be older than this process: its own time counts, but never a time later than now.
+   * be older than this process: its own time counts, but never a time later than now. For one of this process's own,
+   * the time at which the client was there counts: those after its end are for others alone.
    */
   heartbeatSeen(session: string, value: string | null | undefined, now: number): number | undefined {
     if (value === undefined || value === null) return undefined
     const known = this.#heartbeats.get(session)
     if (known?.value === value) return known.at
-    const at = known === undefined ? Math.min(now, Date.parse(value) || now) : now
+    const own = this.#written.get(session)
+    const seen = known === undefined ? Math.min(now, Date.parse(value) || now) : now
+    const at = own?.value === value ? Math.min(seen, own.aliveAt) : seen
     this.#heartbeats.set(session, { value, at })
     return at
   }
@@ -85,13 +95,15 @@ export class SessionSightings {
     this.heartbeatSeen(metadata.name, typeof value === "string" ? value : undefined, now)
   }
 
-  /** Records that this process wrote the session's heartbeat. */
-  wrote(session: string, now: number): void {
-    this.#written.set(session, now)
+  /** Gives the heartbeat that this process writes for its own sockets now. */
+  write(session: string, { lastClosedAt, open }: SocketPresence, now: number): string {
+    const value = timestamp(now)
+    this.#written.set(session, { value, at: now, aliveAt: open > 0 ? now : (lastClosedAt ?? now) })
+    return value
   }
 
   lastWritten(session: string): number | undefined {
-    return this.#written.get(session)
+    return this.#written.get(session)?.at
   }
 
   forget(session: string): void {

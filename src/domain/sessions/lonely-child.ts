@@ -37,7 +37,7 @@ export const childTimes = (
  * `isPart`: whether it is the child of a primary.
  */
 export const lonelyMillis = ({ remoteSessionTimeoutSecs, sessionTtlSecs }: SessionTimes, isPart: boolean) => {
-  const further = sessionTtlSecs * 1_000 + memberPatience
+  const further = sessionTtlSecs * 1_000 + (isPart ? memberPatience : 0)
   // The parent may outlive its client by the TTL, and longer after a change of leaders. Ending the child earlier would
   // only make the parent create it again.
   return { first: Math.max(remoteSessionTimeoutSecs * 1_000, further + (isPart ? leaderGrace : 0)), further }

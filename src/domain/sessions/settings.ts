@@ -1,6 +1,7 @@
 /** The settings of sessions. */
 
 import type { SettingCard } from "../catalogue/setting.ts"
+import { defaultSessionTimes } from "../fleet/configuration.ts"
 import { defaultPodlessMillis } from "./podless.ts"
 import { defaultBounds } from "./session-bounds.ts"
 
@@ -50,6 +51,16 @@ export const sessionSettings = {
     value: "operator.maxSessionTimeSeconds",
     isUnsetBy0: true,
     about: "seconds after which a session ends although it has a client; its client gets 410 when it comes back"
+  },
+  sessionTtl: {
+    variable: "OPERATOR_SESSION_TTL_SECONDS",
+    form: "seconds",
+    default: defaultSessionTimes.sessionTtlSecs,
+    value: "operator.sessionTtlSeconds",
+    cure: "write for example 30, or leave it out for 60",
+    about:
+      "seconds that a session of this cluster alone lives without a client: " +
+      "[limits](../operating/policies.md#limits)"
   },
   podless: {
     variable: "OPERATOR_NO_POD_TARGETS_SESSION_TIMEOUT_MILLIS",

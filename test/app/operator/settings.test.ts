@@ -254,6 +254,7 @@ describe("settings", () => {
         bounds: exit.value.bounds,
         longest: exit.value.maxSessionSecs,
         podless: exit.value.podlessMillis,
+        ttl: exit.value.sessionTtlSecs,
         namespaces: [...exit.value.protectedNamespaces.keys()].toSorted()
       }
     }
@@ -261,6 +262,7 @@ describe("settings", () => {
       bounds: defaultBounds,
       longest: undefined,
       podless: 60_000,
+      ttl: 60,
       namespaces: ["kube-system", "mirrord"]
     })
     expect(
@@ -269,6 +271,7 @@ describe("settings", () => {
         OPERATOR_ALLOWED_TARGET_NAMESPACES: "kube-system,other",
         OPERATOR_MAX_SESSION_TIME_SECONDS: "28800",
         OPERATOR_NO_POD_TARGETS_SESSION_TIMEOUT_MILLIS: "90000",
+        OPERATOR_SESSION_TTL_SECONDS: "20",
         OPERATOR_SESSIONS_PER_USER: "1",
         OPERATOR_SESSIONS: "2",
         OPERATOR_CONNECTIONS_PER_SESSION: "3",
@@ -289,6 +292,7 @@ describe("settings", () => {
       },
       longest: 28_800,
       podless: 90_000,
+      ttl: 20,
       namespaces: ["agents", "mirrord"]
     })
   })

@@ -50,6 +50,20 @@ describe("sightings of heartbeats", () => {
     ]).toEqual([undefined, undefined, undefined])
   })
 
+  it("counts its own heartbeats from the client's last moment, and those of others from when they were seen", () => {
+    const sightings = new SessionSightings(since)
+    const open = { open: 1, lastClosedAt: undefined }
+    const closed = { open: 0, lastClosedAt: now + 5_000 }
+    const first = sightings.write("s", open, now)
+    expect(sightings.heartbeatSeen("s", first, now + 10)).toBe(now)
+    const after = sightings.write("s", closed, now + 15_000)
+    // As long as the write is on its way.
+    expect(sightings.heartbeatSeen("s", first, now + 15_005)).toBe(now)
+    expect(sightings.heartbeatSeen("s", after, now + 15_010)).toBe(now + 5_000)
+    expect(sightings.lastWritten("s")).toBe(now + 15_000)
+    expect(sightings.heartbeatSeen("s", at(now + 16_000), now + 16_100)).toBe(now + 16_100)
+  })
+
   it("counts from when a change was seen, whatever time it carries", () => {
     const sightings = new SessionSightings(since)
     sightings.heartbeatSeen("s", at(now - 5_000), now)
@@ -67,8 +81,8 @@ describe("sightings of heartbeats", () => {
 
   it("keeps sessions apart and forgets one wholly", () => {
     const sightings = new SessionSightings(since)
-    sightings.wrote("a", 1)
-    sightings.wrote("b", 2)
+    for (const [index, name] of ["a", "b"].entries())
+      sightings.write(name, { open: 1, lastClosedAt: undefined }, index + 1)
     sightings.heartbeatSeen("a", at(now - 9_000), now)
     sightings.forget("a")
     expect([sightings.lastWritten("a"), sightings.lastWritten("b")]).toEqual([undefined, 2])

@@ -257,7 +257,7 @@ describe("childPlan", () => {
     // A session of a user has no parent that could outlive its client.
     const defaults = { sessionTtlSecs: 20, remoteSessionTimeoutSecs: 20 }
     const own = read({ spec: { multiClusterParentName: null } })
-    expect(tags({ child: own, defaults }, created + 35_000)).toEqual(["DeleteChild"])
+    expect(tags({ child: own, defaults }, created + 20_000)).toEqual(["DeleteChild"])
   })
 
   it("ends sessionTtlSecs + 15 s after the last socket, by heartbeat or by what it saw itself", () => {
@@ -268,6 +268,10 @@ describe("childPlan", () => {
     expect(tags({ child }, created + 575_000)).toEqual(["DeleteChild"])
     const short = read({ metadata: { annotations: { "operator.metalbear.co/session-ttl-secs": "5" } } })
     expect(tags({ child: short, sockets }, created + 520_000)).toEqual(["DeleteChild"])
+    // No primary is to end a user's own session first.
+    const own = read({ spec: { multiClusterParentName: null } })
+    expect(tags({ child: own, sockets }, created + 559_999)).not.toContain("DeleteChild")
+    expect(tags({ child: own, sockets }, created + 560_000)).toEqual(["DeleteChild"])
   })
 
   it("does not end while a socket is open, nor for time in which the operator was away", () => {
@@ -282,9 +286,9 @@ describe("childPlan", () => {
     expect(tags({ child, operatorSince }, operatorSince + 75_000)).toEqual(["DeleteChild"])
     const own = read({ spec: { multiClusterParentName: null }, status: { connectedTimestamp: timestamp(created) } })
     expect(tags({ child: own, operatorSince }, operatorSince + 75_000)).not.toContain("DeleteChild")
-    expect(tags({ child: own, operatorSince }, operatorSince + 225_000)).toEqual(["DeleteChild"])
+    expect(tags({ child: own, operatorSince }, operatorSince + 210_000)).toEqual(["DeleteChild"])
     const sockets = { open: 0, lastClosedAt: operatorSince + 10_000 }
-    expect(tags({ child: own, operatorSince, sockets }, operatorSince + 85_000)).toEqual(["DeleteChild"])
+    expect(tags({ child: own, operatorSince, sockets }, operatorSince + 70_000)).toEqual(["DeleteChild"])
   })
 
   it("does nothing for a child that is gone or being deleted, and ignores garbage in annotations", () => {

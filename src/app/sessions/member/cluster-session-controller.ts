@@ -9,7 +9,7 @@ import {
   mirrordClusterSessions,
   type MirrordClusterSession
 } from "../../../domain/resources/mirrord-cluster-session.ts"
-import { isBeingDeleted, timestamp } from "../../../domain/resources/object-meta.ts"
+import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import {
   type AgentObservation,
   type ChildAction,
@@ -90,11 +90,11 @@ const childHeartbeat = (state: ClusterSessionState, { key, known, now, view }: C
     createdSeenAt: sightings.seen(key).created,
     isStarting: known.agent._tag !== "Ready"
   })
-  const { nextAt, write } = heartbeat(options.sockets.presence(key), last, now)
+  const presence = options.sockets.presence(key)
+  const { nextAt, write } = heartbeat(presence, last, now)
   if (!write) return { write: undefined, nextAt }
   const written = Effect.suspend(() => {
-    sightings.wrote(key, now)
-    const status = { connectedTimestamp: timestamp(now) }
+    const status = { connectedTimestamp: sightings.write(key, presence, now) }
     return patchStatus(controller.place(key), { metadata: { uid: view.metadata.uid }, status })
   })
   return { write: written, nextAt }

@@ -143,7 +143,7 @@ const admitHere =
 /** The controller of the sessions, which waits for what the capabilities before it require. */
 const makeController = Effect.gen(function* () {
   const { api, bounds, fleet, namespace, protectedNamespaces } = yield* OwnCluster
-  const { ends, maxSessionSecs, notifier, podlessMillis, requirePrimary } = yield* SessionServices
+  const { ends, maxSessionSecs, notifier, podlessMillis, requirePrimary, sessionTtlSecs } = yield* SessionServices
   const earlier = yield* Capabilities
   const feed = yield* Changes
   const stopped = makeStoppedLedger(api, namespace, storedLedger(retryingApi(api), namespace))
@@ -162,7 +162,7 @@ const makeController = Effect.gen(function* () {
     stopped,
     admitPrimary: makeAdmitPrimary({ api: retryingApi(api), namespace, mustTell: requirePrimary }),
     requirePrimary,
-    defaults: fleet ?? defaultSessionTimes,
+    defaults: fleet ?? { ...defaultSessionTimes, sessionTtlSecs },
     stealTls: (yield* TlsSettings).stealTls,
     requirements: (session) => earlier.flatMap(({ requirement }) => requirement?.(session) ?? [])
   })

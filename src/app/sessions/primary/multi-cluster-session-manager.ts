@@ -8,7 +8,7 @@ import {
   mirrordMultiClusterSessions,
   type MirrordMultiClusterSession
 } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
-import { isBeingDeleted, timestamp } from "../../../domain/resources/object-meta.ts"
+import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import { heartbeat, lastHeartbeat } from "../../../domain/sessions/heartbeat.ts"
 import type { AuditedSession } from "../../../domain/sessions/session-act.ts"
 import type { SessionAction } from "../../../domain/sessions/session-action.ts"
@@ -93,11 +93,11 @@ const parentHeartbeat = (state: SessionManagerState, { key, now, object, view }:
     createdSeenAt: sightings.seen(key).created,
     isStarting: view.status?.phase !== "Ready"
   })
-  const { nextAt, write } = heartbeat(options.sockets.presence(key), last, now)
+  const presence = options.sockets.presence(key)
+  const { nextAt, write } = heartbeat(presence, last, now)
   if (!write) return { write: undefined, nextAt }
   const written = Effect.suspend(() => {
-    sightings.wrote(key, now)
-    const status = { connectedTimestamp: timestamp(now) }
+    const status = { connectedTimestamp: sightings.write(key, presence, now) }
     return patchStatus(state.controller.place(key), { metadata: { uid: object.metadata.uid }, status })
   })
   return { write: written, nextAt }
