@@ -38,9 +38,11 @@ export class AgentFailed extends Data.TaggedError("AgentFailed")<{
   }
 }
 
+/** `isRefused`: nothing listens at its port, or not yet. */
 export class AgentUnreachable extends Data.TaggedError("AgentUnreachable")<{
   readonly agent: string
   readonly detail: string
+  readonly isRefused?: boolean
 }> {
   override get message(): string {
     return `agent ${this.agent} cannot be reached: ${this.detail}`

@@ -214,11 +214,11 @@ export const dialAgent = (
       keepAliveInitialDelay: keepAliveAfter
     })
     socket.pause()
-    const failed = (reason: string): void => {
+    const failed = (reason: string, isRefused = false): void => {
       socket.destroy()
-      resume(Effect.fail(new AgentUnreachable({ agent: `${host}:${port}`, detail: reason })))
+      resume(Effect.fail(new AgentUnreachable({ agent: `${host}:${port}`, detail: reason, isRefused })))
     }
-    const onError = (error: Error): void => failed(error.message)
+    const onError = (error: NodeJS.ErrnoException): void => failed(error.message, error.code === "ECONNREFUSED")
     socket.once("error", onError)
     const opened = (connection: Duplex): void => {
       socket.off("error", onError)

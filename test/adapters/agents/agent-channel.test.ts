@@ -233,6 +233,7 @@ describe.each([
     const error = await Effect.runPromise(Effect.flip(dialAgent("127.0.0.1", port, { timeout: 100_000 })))
     expect(error).toMatchObject({
       _tag: "AgentUnreachable",
+      isRefused: true,
       agent: `127.0.0.1:${port}`,
       detail: expect.stringContaining("ECONNREFUSED")
     })

@@ -23,7 +23,7 @@ import type { OwnerReference } from "../../../src/domain/resources/object-meta.t
 import { parentsTold } from "../../../src/domain/sessions/child-owner.ts"
 import { parentFinalizer } from "../../../src/domain/sessions/names.ts"
 import type { AgentPlacement } from "../../../src/domain/targets/pod-choice.ts"
-import { AgentFailed, Agents } from "../../../src/ports/agents.ts"
+import { AgentFailed, Agents, AgentUnreachable } from "../../../src/ports/agents.ts"
 import { ClusterConnector } from "../../../src/ports/cluster-connector.ts"
 import type { FrameHandlers } from "../../../src/ports/frame-channel.ts"
 import type { KubeApi, ResourceRef } from "../../../src/ports/kube-api.ts"
@@ -56,6 +56,8 @@ export class FakeAgents {
   readonly givenUp: Array<string> = []
   /** Agents, by uid, that answer a ping with a Close of this reason, and with the end of the connection. */
   readonly closing = new Map<string, string>()
+  /** How many connections are refused, because no agent has opened its port yet. */
+  refusals = 0
   /** Fails `ensure` with this sentence. */
   problem: string | undefined
   beforeEnsure: (placement: AgentPlacement | undefined) => Effect.Effect<void> = () => Effect.void
@@ -73,7 +75,9 @@ export class FakeAgents {
         this.givenUp.push(name)
       }),
     connect: ({ name, uid }) =>
-      Effect.sync(() => {
+      Effect.gen({ self: this }, function* () {
+        if (this.refusals-- > 0)
+          return yield* new AgentUnreachable({ agent: name, detail: "it refuses", isRefused: true })
         this.open++
         let handlers: FrameHandlers | undefined
         let over = false

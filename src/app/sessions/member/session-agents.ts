@@ -4,7 +4,7 @@
  * `domain/sessions/agent-end.ts`; the adapters of `Agents` know how an agent is built.
  */
 
-import { Clock, Effect, Result } from "effect"
+import { Clock, Effect, Result, Schedule } from "effect"
 import { podLeftOutEvent } from "../../../domain/events/deed-events.ts"
 import type { PortTls } from "../../../domain/policies/tls/tls-steal-rules.ts"
 import { pods } from "../../../domain/resources/core-kinds.ts"
@@ -20,7 +20,7 @@ import { traceparentAnnotation } from "../../../domain/sessions/names.ts"
 import { fromKubeTarget } from "../../../domain/targets/kube-target.ts"
 import type { AgentPlacement } from "../../../domain/targets/pod-choice.ts"
 import { protectedTarget } from "../../../domain/targets/protected-namespaces.ts"
-import type { AgentFailed, AgentUnreachable } from "../../../ports/agents.ts"
+import type { AgentFailed, AgentHandle, AgentUnreachable } from "../../../ports/agents.ts"
 import { logError, logWarning } from "../../kernel/log.ts"
 import { retrying } from "../../kernel/retrying-api.ts"
 import { traced, traceEvent } from "../../kernel/tracing.ts"
@@ -40,6 +40,10 @@ import { type Placements, resolveTarget } from "./target-resolver.ts"
 
 /** Pause before the target's pods are looked up again after an agent ended, in ms. */
 const lookAgainAfter = 2_000
+
+/** Pause before an agent is dialled again that refuses connections, in ms, and how often. */
+const afterRefusal = 50
+const refusalsBorne = 20
 
 /** Most agents of one session that are being started at a time. */
 const startedAtOnce = 8
@@ -153,6 +157,19 @@ const tlsOf = (
     : options.stealTls({ namespace: view.spec.namespace, target, placement })
 }
 
+/**
+ * Connects to an agent whose pod has just begun to run. Its port may be open only a moment later, and a pod is not made
+ * ready by its port (agent.md §3.5), so a refusal is no news for a while.
+ */
+const connectYoung = (agents: ClusterSessionState["agents"], handle: AgentHandle) =>
+  agents.connect(handle).pipe(
+    Effect.retry({
+      while: ({ isRefused = false }) => isRefused,
+      times: refusalsBorne,
+      schedule: Schedule.spaced(afterRefusal)
+    })
+  )
+
 /** Starts one agent, connects to it, and waits for its first word. Each connection is added to `opened`. */
 const startAgent = (
   state: ClusterSessionState,
@@ -166,7 +183,7 @@ const startAgent = (
     const tls = yield* tlsOf(state, turn, placement)
     const handle = yield* agents.ensure(placement, owner, tls)
     yield* traceEvent("agent ready")
-    const hold = yield* Effect.map(agents.connect(handle), (channel) => {
+    const hold = yield* Effect.map(connectYoung(agents, handle), (channel) => {
       const made = watches.hold(handle, channel)
       opened.add(made)
       return made

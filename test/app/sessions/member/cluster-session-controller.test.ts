@@ -273,6 +273,25 @@ describe("one session in one cluster", () => {
     expect(agents.open).toBe(1)
   })
 
+  it.effect("dials an agent again that has not opened its port, and asks nothing about it meanwhile", function* () {
+    const { agents, condition, create } = yield* start
+    agents.refusals = 15
+    create()
+    yield* pass(1)
+    expect(condition()?.status).toBe("True")
+    expect(agents.ensured.length).toBe(1)
+    expect(agents.open).toBe(1)
+  })
+
+  it.effect("looks for another agent in the place of one whose port stays closed", function* () {
+    const { agents, condition, create } = yield* start
+    agents.refusals = 25
+    create()
+    yield* pass(3)
+    expect(condition()?.status).toBe("True")
+    expect(agents.ensured.length).toBe(2)
+  })
+
   it.effect("waits for an agent that is slow to say its first word", function* () {
     const { agents, condition, create } = yield* start
     agents.hanging.add("myapp-1")
