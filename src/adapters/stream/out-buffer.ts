@@ -92,6 +92,11 @@ export class OutBuffer {
     return this.#socket.writableLength + this.#waitingBytes + this.#to - this.#from
   }
 
+  /** All bytes that were ever collected. */
+  get total(): number {
+    return this.#given + this.#waitingBytes + this.#to - this.#from
+  }
+
   /** Whether the socket has so much to write that it matters what the memory of more would cost. */
   get isBehind(): boolean {
     return this.#socket.writableLength + this.#waitingBytes > behindFrom
@@ -261,7 +266,7 @@ export class OutBuffer {
   /** The bytes of the timed read are all here: its time ends with theirs. */
   #noteTime(taken: () => void): void {
     this.#timing = undefined
-    this.#timed.push({ until: this.#given + this.#waitingBytes + this.#to - this.#from, taken })
+    this.#timed.push({ until: this.total, taken })
   }
 
   #endTimes(): void {

@@ -36,6 +36,8 @@ export class Outlet {
   #isOpen = true
   /** Whether the next message has begun already, by an empty frame. */
   #hasBegun = false
+  /** The number of all bytes before that frame, where it is due at the end of this turn. */
+  #dueAt: number | undefined
 
   /** `emptied`: as for {@link OutBuffer}. */
   constructor(socket: Duplex, format: Format, emptied: (wasFull: boolean) => void) {
@@ -63,10 +65,18 @@ export class Outlet {
    * Begins the next message by an empty frame, unless bytes are on their way already: whatever it gets, the other
    * side's network learns by it that what it sent has come. A message may have several frames, so its reader sees
    * nothing of this. Only a server does it: a reader of ours gives a message that has begun a minute
-   * (unfinished-watch.ts).
+   * (unfinished-watch.ts). The bytes that this turn sends elsewhere go first, since people wait for those.
    */
   begin(): void {
-    if (!this.#isOpen || this.#hasBegun || this.format !== "plain" || this.queued > 0) return
+    if (this.#dueAt !== undefined || this.format !== "plain" || this.queued > 0) return
+    this.#dueAt = this.#out.total
+    process.nextTick(this.#beginNow)
+  }
+
+  readonly #beginNow = (): void => {
+    const isBehindOthers = this.#out.total !== this.#dueAt
+    this.#dueAt = undefined
+    if (!this.#isOpen || this.#hasBegun || isBehindOthers) return
     this.#hasBegun = true
     this.#out.append(emptyBeginning, 0, emptyBeginning.length, 0)
   }
