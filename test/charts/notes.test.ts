@@ -154,6 +154,7 @@ describeHelm("NOTES", (helm) => {
         copyTarget: { useAgentImage: false },
         multiClusterMemberRequirePrimary: true,
         noPodTargetsSessionTimeoutMillis: 5,
+        sessionTtlSeconds: 5,
         sqsSplitting: true,
         isolatePodsRestart: false,
         pgBranching: true,
@@ -163,13 +164,14 @@ describeHelm("NOTES", (helm) => {
       }
     }
     const width = "rbac.publishedWidth"
+    const ttl = "operator.sessionTtlSeconds"
     const expected: Readonly<Record<keyof typeof roles, ReadonlyArray<string>>> = {
       single: [...ofPrimary, width],
       member: ofPrimary,
-      "primary with workloads, databases elsewhere": [...ofBranches, width],
-      "primary that is its own default": [width],
-      "management-only primary": [...ofAgents, ...ofBranches, width],
-      "management-only primary that is a member too": ofBranches
+      "primary with workloads, databases elsewhere": [...ofBranches, ttl, width],
+      "primary that is its own default": [ttl, width],
+      "management-only primary": [...ofAgents, ...ofBranches, ttl, width],
+      "management-only primary that is a member too": [...ofBranches, ttl]
     }
     beforeAll(async () => {
       await chart.prepare(Object.values(roles).map((operator) => ({ values: merged(set, { operator }) })))

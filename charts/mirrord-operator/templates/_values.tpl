@@ -281,6 +281,8 @@ replicas that have not ended yet. Only helm with a cluster sees any.
 {{- end -}}
 
 {{- define "braid.isPrimary" -}}{{- include "braid.on" .Values.operator.multiCluster.enabled -}}{{- end -}}
+{{/* "true" where users have sessions of this cluster alone. */}}
+{{- define "braid.isDirect" -}}{{- if not (include "braid.isPrimary" .) -}}true{{- end -}}{{- end -}}
 {{- define "braid.servesMetrics" -}}
 {{- $metrics := .Values.operator.extraEnv.OPERATOR_METRICS_ENABLED -}}
 {{- if or (include "braid.isStructure" $metrics) (eq (include "braid.text" $metrics) "") -}}{{- $metrics = .Values.operator.metrics -}}{{- end -}}

@@ -163,11 +163,12 @@ interface Values extends Readonly<Record<CheckedForm, unknown>> {
 }
 
 /**
- * Installations in which values of the chart act: primaries, members, clusters with agents or with targets, those with
- * the databases of sessions, those that split queues, primaries that take tunnels and members that dial them.
+ * Installations in which values of the chart act: primaries, other clusters, to which users connect directly, members,
+ * clusters with agents or with targets, those with the databases of sessions, those that split queues, primaries that
+ * take tunnels and members that dial them.
  * `charts/mirrord-operator/files/roles.yaml` has the sentence for each.
  */
-type SettingRole = "primary" | "member" | "agents" | "targets" | "databases" | "splits" | "cell" | "outpost"
+type SettingRole = "primary" | "direct" | "member" | "agents" | "targets" | "databases" | "splits" | "cell" | "outpost"
 
 interface SettingOf<F extends keyof Values> {
   readonly variable: string

@@ -57,6 +57,7 @@ export const sessionSettings = {
     form: "seconds",
     default: defaultSessionTimes.sessionTtlSecs,
     value: "operator.sessionTtlSeconds",
+    where: "direct",
     cure: "write for example 30, or leave it out for 60",
     about:
       "seconds that a session of this cluster alone lives without a client: " +
