@@ -31,3 +31,6 @@ export const roundedCount = (count: number): string => {
   const up = Math.ceil(count / step) * step
   return up < 1000 ? String(up) : `${up / 1000}K`
 }
+
+/** Hours for a person, to a tenth: `1,234.5 h`. */
+export const hoursText = (hours: number): string => `${(Math.round(hours * 10) / 10).toLocaleString("en-US")} h`

@@ -103,6 +103,7 @@ export const readUsageQuery = (search: URLSearchParams, now: number): Read<Usage
 
 /** Days of a report on trends, by default and at most. */
 const trendDays = { default: 30, max: 3_650 }
+export const maxTrendDays = trendDays.max
 
 /** The parameter of the report on trends: for how many days, ending today. */
 export const readTrendDays = (search: URLSearchParams): Read<number> =>

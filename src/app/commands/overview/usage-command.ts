@@ -1,70 +1,37 @@
 /**
- * The command `braid usage`: reads the report on use through the API server, and prints it as a table, as JSON, or as a
- * file for spreadsheets.
+ * The command `braid usage`: prints the report on use as a table, as JSON, or as a file for spreadsheets.
  *
- * Not here: the report (domain/usage) and its lines (domain/commands/overview/usage-table.ts).
+ * Not here: reading it (read-usage.ts), the report (domain/usage) and its lines
+ * (domain/commands/overview/usage-table.ts).
  */
 
 import { writeFile } from "node:fs/promises"
 import { Effect } from "effect"
-import { makeJsonReader } from "../../../adapters/kubernetes/kube-api-http.ts"
-import { usageLines, usageReportIn } from "../../../domain/commands/overview/usage-table.ts"
-import { operatorApiRoot } from "../../../domain/resources/operator-api.ts"
+import { usageLines } from "../../../domain/commands/overview/usage-table.ts"
 import { type Estimate, readMinutes } from "../../../domain/usage/return-on-investment.ts"
 import type { UsageReport } from "../../../domain/usage/usage-report.ts"
 import { csvOf, usageSheets } from "../../../domain/usage/usage-sheets.ts"
-import type { KubeError } from "../../../ports/kube-api.ts"
 import type { KubeConfigChoice } from "../user-kube-config.ts"
-import { chosenConfig, unanswered, type Unanswered } from "./ask-cluster.ts"
+import type { Unanswered } from "./ask-cluster.ts"
+import { makeUsageReader, type UsageWish } from "./read-usage.ts"
 import { tell, tellUnanswered } from "./tell.ts"
 
-export interface UsageChoice extends KubeConfigChoice {
-  readonly from: string | undefined
-  readonly to: string | undefined
-  /** By what users are told apart, as the report's parameter `primary_key`. */
-  readonly by: string
+export interface UsageChoice extends KubeConfigChoice, UsageWish {
   readonly userMinutes: string
   readonly ciMinutes: string
 }
 
+export type UsageFileFormat = "json" | "csv" | "xlsx"
+
 export interface UsageOutput {
-  readonly format: "table" | "json" | "csv" | "xlsx"
+  readonly format: "table" | UsageFileFormat
   /** Where it goes; `undefined`: standard output. */
   readonly output: string | undefined
 }
 
-const refused = (error: KubeError): Unanswered => {
-  if (error.reason === "Forbidden")
-    return {
-      message: `You may not read the reports on use: ${error.detail}.`,
-      fix: "Ask for ClusterRole mirrord-operator-usage-reader, or use another context: --context."
-    }
-  if (error.code === 400 || (error.reason === "NotFound" && error.detail.includes("dashboard.enabled")))
-    return { message: error.detail, fix: "braid usage --help lists what there is." }
-  return unanswered(error, "reports on use")
-}
-
 /** The report of the chosen cluster. */
 export const readUsage = ({ by, from, to, ...choice }: UsageChoice): Effect.Effect<UsageReport, Unanswered> =>
-  Effect.gen(function* () {
-    const config = yield* chosenConfig(choice)
-    const read = yield* makeJsonReader(config, config.getCurrentContext())
-    const query = new URLSearchParams({
-      format: "json",
-      primary_key: by,
-      ...(from === undefined ? {} : { from }),
-      ...(to === undefined ? {} : { to })
-    })
-    const path = `${operatorApiRoot}/mirrordoperators/operator/reports/usage?${query.toString()}`
-    const report = usageReportIn(yield* Effect.mapError(read(path), refused))
-    return (
-      report ??
-      (yield* Effect.fail({
-        message: "The operator answers with another report than this program knows.",
-        fix: "Use braid of the operator's version: braid version."
-      }))
-    )
-  }).pipe(Effect.scoped)
+  Effect.flatMap(makeUsageReader(choice), ({ report }) => report({ by, from, to })).pipe(Effect.scoped)
 
 const estimateOf = ({ ciMinutes, userMinutes }: UsageChoice): Effect.Effect<Estimate, Unanswered> => {
   const minutes = (flag: string, text: string): Effect.Effect<number, Unanswered> => {
@@ -79,7 +46,8 @@ const estimateOf = ({ ciMinutes, userMinutes }: UsageChoice): Effect.Effect<Esti
   })
 }
 
-const fileOf = (format: "json" | "csv" | "xlsx", report: UsageReport): Effect.Effect<string | Uint8Array> => {
+/** A report as a file. */
+export const usageFile = (format: UsageFileFormat, report: UsageReport): Effect.Effect<string | Uint8Array> => {
   const sheets = usageSheets(report)
   if (format === "json") return Effect.succeed(`${JSON.stringify(report, null, 2)}\n`)
   return format === "csv"
@@ -113,7 +81,7 @@ export const runUsage = (choice: UsageChoice & UsageOutput): Effect.Effect<numbe
     return Effect.succeed(1)
   }
   return reading.pipe(
-    Effect.flatMap(({ value }) => fileOf(format, value)),
+    Effect.flatMap(({ value }) => usageFile(format, value)),
     Effect.flatMap((content) => written(output, content)),
     Effect.as(0),
     Effect.catch((why) =>

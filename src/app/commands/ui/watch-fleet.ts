@@ -9,12 +9,11 @@ import { Clock, Effect, RcRef, type Scope, Stream, SubscriptionRef } from "effec
 import { fleetPage, type FleetPage, type PageEvent, staleFleetPage } from "../../../domain/commands/ui/fleet-page.ts"
 import { rememberedChanges, withChanges } from "../../../domain/commands/ui/page-changes.ts"
 import type { Unanswered } from "../overview/ask-cluster.ts"
+import { lookAgain } from "./look-again.ts"
 import type { FleetConnection, FleetDetails } from "./read-fleet.ts"
 
 /** Pause between two looks, ms: with the time of a look a change is on the page within two seconds. */
 const lookEvery = 1_000
-/** Longest pause after failures in a row, ms: a program of the kubeconfig may run for each try. */
-const maxPause = 15_000
 /** Pause between two readings of branches, queues and Events, ms. */
 const detailsEvery = 5_000
 
@@ -63,15 +62,13 @@ const lookOn = (connect: Connect, knowledge: SubscriptionRef.SubscriptionRef<Kno
     }
   }).pipe(Effect.scoped)
 
-/** Looks for ever. A cluster may come back, and credentials may be renewed, so it connects again after a failure. */
+/** Looks for ever. */
 const lookForEver = (connect: Connect, knowledge: SubscriptionRef.SubscriptionRef<Knowledge>) =>
-  Effect.gen(function* () {
-    for (let pause = lookEvery; ; pause = Math.min(2 * pause, maxPause)) {
-      const problem = yield* Effect.flip(lookOn(connect, knowledge, () => (pause = lookEvery)))
-      yield* SubscriptionRef.update(knowledge, (known) => ({ ...known, page: staleFleetPage(known.page, problem) }))
-      yield* Effect.sleep(pause)
-    }
-  })
+  lookAgain(
+    lookEvery,
+    (looked) => lookOn(connect, knowledge, looked),
+    (problem) => SubscriptionRef.update(knowledge, (known) => ({ ...known, page: staleFleetPage(known.page, problem) }))
+  )
 
 /** Watches a fleet; fails if it cannot be read now. */
 export const watchFleet = Effect.fnUntraced(function* (

@@ -2,7 +2,7 @@
 
 import { spanText } from "../../fleet/credentials/validity.ts"
 import { asObject, at } from "../../json.ts"
-import { hoursSaved, roundedCount, type Estimate } from "../../usage/return-on-investment.ts"
+import { type Estimate, hoursSaved, hoursText, roundedCount } from "../../usage/return-on-investment.ts"
 import type { UsageReport } from "../../usage/usage-report.ts"
 import { textTable } from "./text-table.ts"
 
@@ -16,7 +16,6 @@ export const usageReportIn = (answer: unknown): UsageReport | undefined => {
 
 const span = (seconds: number): string => spanText(1_000 * seconds)
 const day = (time: string): string => time.slice(0, 10)
-const hours = (value: number): string => `${Math.round(value * 10) / 10} h`
 
 const sums = (report: UsageReport, estimate: Estimate): ReadonlyArray<ReadonlyArray<string>> => {
   const { allTimeMetrics, ciMetrics, generalMetrics, liveMetrics } = report
@@ -38,7 +37,7 @@ const sums = (report: UsageReport, estimate: Estimate): ReadonlyArray<ReadonlyAr
       "At most at a time",
       `${allTimeMetrics.maxConcurrentUserSessions} of people, ${allTimeMetrics.maxConcurrentCiSessions} of CI`
     ],
-    ["Time saved", `${hours(saved.total)} in about ${shown.join(" and ")} sessions, at ${byEstimate}`]
+    ["Time saved", `${hoursText(saved.total)} in about ${shown.join(" and ")} sessions, at ${byEstimate}`]
   ]
 }
 

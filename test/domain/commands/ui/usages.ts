@@ -1,0 +1,51 @@
+/** The use of a fleet for tests of the usage page, and its pages. */
+
+import { pageClusters } from "../../../../src/domain/commands/ui/page-cluster.ts"
+import { usageContent, type UsagePage } from "../../../../src/domain/commands/ui/usage-page.ts"
+import type { UsageQuery } from "../../../../src/domain/usage/usage-query.ts"
+import type { UsageRecord } from "../../../../src/domain/usage/usage-record.ts"
+import { UsageSums } from "../../../../src/domain/usage/usage-report.ts"
+import { TrendSums } from "../../../../src/domain/usage/usage-trends.ts"
+import { record } from "../../usage/some-records.ts"
+import { aCluster, now } from "./pages.ts"
+
+export const hour = 3_600_000
+
+/** A session of a user that began so many hours ago, and lasted an hour. */
+export const use = (user: string, hoursAgo: number, more: Parameters<typeof record>[0] = {}): UsageRecord => {
+  const startedAt = now - hoursAgo * hour
+  const names = { machineId: `key-${user}`, clientUser: user, kubernetesUser: user }
+  return record({ ...names, id: `${user} ${hoursAgo}`, startedAt, stoppedAt: startedAt + hour, ...more })
+}
+
+/** Ann with two sessions, one of which runs, bob with one over two clusters, and one of CI. */
+export const someUse: ReadonlyArray<UsageRecord> = [
+  use("ann", 50),
+  use("bob", 26, { stoppedAt: now - 20 * hour, clusters: ["a", "b"], target: "deployment/api" }),
+  use("ci", 3, { kind: "ci" }),
+  use("ann", 2, { stoppedAt: undefined, clusters: ["a", "b", "c"] })
+]
+
+/** The page for these records, at {@link now}. */
+export const aUsagePage = (
+  records: ReadonlyArray<UsageRecord> = someUse,
+  query: Partial<UsageQuery> = {},
+  clusters = [aCluster("a"), aCluster("b", "Lost", "It is away.")]
+): UsagePage => {
+  const sums = new UsageSums(
+    { format: "json", primaryKey: "machine_id", from: undefined, to: undefined, ...query },
+    now
+  )
+  const trends = new TrendSums(3_650, now)
+  for (const one of records) {
+    sums.add(one)
+    trends.add(one)
+  }
+  const installation = { operatorVersion: "1.2.3", chartVersion: "1.2.3", clusterName: "main", clusters: ["a", "b"] }
+  const seen = {
+    report: sums.report(installation),
+    trends: trends.trends(),
+    clusters: { clusters: pageClusters([], clusters, now), note: "" }
+  }
+  return { problem: undefined, content: usageContent(seen, now) }
+}
