@@ -76,6 +76,7 @@ const thingsToTry = (
   "  kubectl get mirrordmulticlustersessions -w",
   "  npm run braid -- clusters       # also: status, sessions, logs, doctor",
   "  npm run braid -- ui             # serves the live page once more",
+  "  npm run braid -- dashboard      # serves the page of its use",
   "  mirrord operator status",
   `  mirrord exec --target ${workloadTarget} -- env`,
   `  mirrord dump --target ${workloadTarget} -p 80`,
@@ -256,9 +257,10 @@ const pageOf = ({ primary }: AnyPlayground) =>
     context: undefined,
     port: 0,
     noBrowser: true,
+    opens: "fleet",
     withApi: false
   }).pipe(
-    Effect.map(({ link }) => ["", "The live page of all of it, in a browser of this machine:", `  ${link}`]),
+    Effect.map(({ link }) => ["", "The live page of all of it, and of its use, in a browser here:", `  ${link}`]),
     Effect.orElseSucceed(() => [])
   )
 

@@ -437,7 +437,8 @@ const kubeconfig = Command.make(
   )
 )
 
-const uiFlags = {
+/** Flags of pages on this machine. `usualPort`: where one is without a wish, if it is free. */
+const pageFlags = (usualPort: number) => ({
   ...clusterFlags,
   port: Flag.Int("port").pipe(
     Flag.filter(
@@ -446,10 +447,12 @@ const uiFlags = {
     ),
     Flag.optional,
     Flag.map(Option.getOrUndefined),
-    Flag.withDescription("Port of 127.0.0.1; otherwise 59281, or any free one if that is taken")
+    Flag.withDescription(`Port of 127.0.0.1; otherwise ${usualPort}, or any free one if that is taken`)
   ),
   noBrowser: off("no-browser", "Only print the link; open no browser")
-}
+})
+
+const uiFlags = pageFlags(59_281)
 
 const uiStart = Command.make("start", uiFlags, ({ context, kubeconfig: file, noBrowser, port }) =>
   runs(
@@ -476,7 +479,7 @@ const uiStop = Command.make("stop", {}, () =>
 const ui = Command.make("ui", uiFlags, (options) =>
   runs(
     () => import("./commands/ui/ui-command.ts"),
-    ({ runUi }) => runUi({ ...options, withApi: true })
+    ({ runUi }) => runUi({ ...options, opens: "fleet", withApi: true })
   )
 ).pipe(
   Command.withDescription(
@@ -484,6 +487,18 @@ const ui = Command.make("ui", uiFlags, (options) =>
       "API that mirrord's browser extension reads. Prints a link that opens the page."
   ),
   Command.withSubcommands([uiStart, uiStop])
+)
+
+const dashboard = Command.make("dashboard", pageFlags(59_282), (options) =>
+  runs(
+    () => import("./commands/ui/ui-command.ts"),
+    ({ runDashboard }) => runDashboard(options)
+  )
+).pipe(
+  Command.withDescription(
+    "Serves a page of who uses a primary, for what and how much, on this machine, with your own rights, until " +
+      "Ctrl-C. The operator must record it (dashboard.enabled). Prints a link that opens the page."
+  )
 )
 
 const braid = Command.make("braid").pipe(
@@ -495,6 +510,7 @@ const braid = Command.make("braid").pipe(
     clusters,
     sessions,
     ui,
+    dashboard,
     branches,
     queues,
     usage,

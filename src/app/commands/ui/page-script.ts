@@ -5,46 +5,15 @@
  * Not here: what the page says (domain/commands/ui).
  */
 
-import type * as Lit from "lit-html"
 import type { FleetPage, PageEvent } from "../../../domain/commands/ui/fleet-page.ts"
 import type { PageCluster } from "../../../domain/commands/ui/page-cluster.ts"
 import type { PageCell, PageSession } from "../../../domain/commands/ui/page-session.ts"
-
-type Template = Lit.TemplateResult | typeof Lit.nothing
-
-/** The few things of a browser that the script uses, because the project is compiled without a browser's types. */
-interface PageElement {
-  readonly value: string
-  readonly open: boolean
-  readonly textContent: string | null
-  showModal: () => void
-  close: () => void
-}
-interface PageDocument {
-  readonly hidden: boolean
-  getElementById: (id: string) => PageElement | null
-  addEventListener: (name: string, listener: () => void) => void
-}
-interface PageEvents {
-  onopen: (() => void) | null
-  onerror: (() => void) | null
-  addEventListener: (name: string, listener: (message: { readonly data: string }) => void) => void
-  close: () => void
-}
-interface PageWindow {
-  readonly document: PageDocument
-  readonly navigator: { readonly clipboard?: { readonly writeText: (text: string) => Promise<void> } }
-  readonly EventSource: new (url: string) => PageEvents
-  readonly fetch: (
-    url: string,
-    options: { readonly method: string }
-  ) => Promise<{ readonly json: () => Promise<{ readonly message: string }> }>
-}
+import type { PageElement, PageInput } from "./page-browser.ts"
+import type { PageParts, Template } from "./page-parts.ts"
 
 /** Draws the page. Only the text of this class reaches the browser. */
 export class FleetDrawing {
-  readonly #lit: typeof Lit
-  readonly #window: PageWindow
+  readonly #parts: PageParts
   readonly #isLive: boolean
   /** Most rows of a table; a filter finds the others. */
   readonly #maxRows = 500
@@ -58,13 +27,11 @@ export class FleetDrawing {
   #detailed: string | undefined
   #stopping: string | undefined
   #said = ""
-  #events: PageEvents | undefined
 
-  constructor(lit: typeof Lit, window: PageWindow, isLive: boolean) {
-    this.#lit = lit
-    this.#window = window
+  constructor(parts: PageParts, isLive: boolean) {
+    this.#parts = parts
     this.#isLive = isLive
-    const model = JSON.parse(window.document.getElementById("model")?.textContent ?? "null") as FleetPage
+    const model = parts.model() as FleetPage
     this.#latest = model
     this.#shown = model
   }
@@ -72,29 +39,17 @@ export class FleetDrawing {
   begin(): void {
     this.#draw()
     if (!this.#isLive) return
-    const { document } = this.#window
-    // A page that is not seen asks the clusters nothing.
-    document.addEventListener("visibilitychange", () => (document.hidden ? this.#unsubscribe() : this.#subscribe()))
-    if (!document.hidden) this.#subscribe()
-  }
-
-  #unsubscribe(): void {
-    this.#events?.close()
-    this.#events = undefined
-  }
-
-  #subscribe(): void {
-    if (this.#events !== undefined) return
-    const events = new this.#window.EventSource("api/fleet/events")
-    this.#events = events
-    events.onopen = () => this.#setAway(false)
-    events.onerror = () => this.#setAway(true)
-    events.addEventListener("message", ({ data }) => {
-      this.#latest = JSON.parse(data) as FleetPage
+    const heard = (page: unknown): void => {
+      this.#latest = page as FleetPage
       if (this.#isPaused) this.#said = "Paused: newer looks wait."
       else this.#shown = this.#latest
       this.#draw()
-    })
+    }
+    this.#parts.follow(
+      () => "api/fleet/events",
+      heard,
+      (isAway) => this.#setAway(isAway)
+    )
   }
 
   #setAway(isAway: boolean): void {
@@ -140,7 +95,7 @@ export class FleetDrawing {
   }
 
   #copy(text: string): void {
-    const copied = this.#window.navigator.clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"))
+    const copied = this.#parts.window.navigator.clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"))
     copied.then(
       () => this.#say("Copied."),
       () => this.#say("The browser lets no page copy here; select the text and copy it.")
@@ -154,7 +109,7 @@ export class FleetDrawing {
   }
 
   #dialog(id: "detail" | "confirm"): PageElement | null {
-    return this.#window.document.getElementById(id)
+    return this.#parts.window.document.getElementById(id)
   }
 
   #openDetail(name: string): void {
@@ -171,7 +126,7 @@ export class FleetDrawing {
 
   #stop(name: string): void {
     this.#dialog("confirm")?.close()
-    this.#window
+    this.#parts.window
       .fetch(`api/sessions/${encodeURIComponent(name)}/stop`, { method: "POST" })
       .then((answer) => answer.json())
       .then(
@@ -181,21 +136,21 @@ export class FleetDrawing {
   }
 
   #draw(): void {
-    const root = this.#window.document.getElementById("root")
-    if (root !== null) this.#lit.render(this.#page(), root as never)
+    this.#parts.draw(this.#page())
   }
 
   #page(): Template {
-    const { html } = this.#lit
+    const { html } = this.#parts.lit
     return html`${this.#header()}
       <main>${this.#tools()}${this.#problems()}${this.#fleetTable()}${this.#sessionTable()}${this.#eventTable()}</main>
       ${this.#detailDialog()}${this.#confirmDialog()}`
   }
 
   #header(): Template {
-    const { html } = this.#lit
+    const { html, nothing } = this.#parts.lit
     const { context, summary, time } = this.#shown
     return html`<header>
+      ${this.#isLive ? this.#parts.links("fleet", true) : nothing}
       <h1>${context}</h1>
       <p>${summary}</p>
       <p>As of ${time}${this.#isLive ? "" : " (saved)"}</p>
@@ -203,23 +158,23 @@ export class FleetDrawing {
   }
 
   #tools(): Template {
-    const { html } = this.#lit
-    const filter = ({ target }: { readonly target: PageElement }): void => {
-      this.#words = target.value.toLowerCase().split(/\s+/u).filter(Boolean)
+    const { html } = this.#parts.lit
+    const filter = (input: PageInput): void => {
+      this.#words = this.#parts.words(input)
       this.#draw()
     }
     return html`<div class="tools" role="group" aria-label="What is shown">
       <label
         >Filter <input id="filter" type="search" placeholder="words, such as: ann left out" @input=${filter}
       /></label>
-      ${this.#isLive ? this.#liveTools() : this.#lit.nothing}
+      ${this.#isLive ? this.#liveTools() : this.#parts.lit.nothing}
       <button type="button" id="copy" @click=${() => this.#copy(this.#asText())}>Copy as text</button>
       <span id="said" role="status" aria-live="polite">${this.#said}</span>
     </div>`
   }
 
   #liveTools(): Template {
-    const { html } = this.#lit
+    const { html } = this.#parts.lit
     return html`<button type="button" id="pause" aria-pressed=${this.#isPaused} @click=${() => this.#pause()}>
         Pause
       </button>
@@ -227,16 +182,10 @@ export class FleetDrawing {
   }
 
   #problems(): Template {
-    const { html, nothing } = this.#lit
+    const { html, nothing } = this.#parts.lit
     const { notes, problem, unseen } = this.#shown
-    const away = "braid ui does not answer, so this is the last known state. Start it again, and open its new link."
     return html`<div aria-live="polite">
-      ${this.#isAway ? html`<p class="problem" id="away">${away}</p>` : nothing}
-      ${
-        problem === undefined
-          ? nothing
-          : html`<p class="problem" id="problem">This is the last known state. ${problem.message} ${problem.fix}</p>`
-      }
+      ${this.#parts.troubles(this.#isAway, problem, "This is the last known state.")}
       ${notes.map((note) => html`<p class="note">${note}</p>`)}
       ${
         unseen.length === 0
@@ -251,53 +200,27 @@ export class FleetDrawing {
     </div>`
   }
 
-  #table(label: string, head: Template, rows: ReadonlyArray<Template>, all: number): Template {
-    const { html, nothing } = this.#lit
-    return html`<div class="scroll" role="region" tabindex="0" aria-label=${label}>
-        <table>
-          <thead>
-            <tr>
-              ${head}
-            </tr>
-          </thead>
-          <tbody>
-            ${rows.slice(0, this.#maxRows)}
-          </tbody>
-        </table>
-      </div>
-      ${
-        rows.length === all && all <= this.#maxRows
-          ? nothing
-          : html`<p class="hint">${Math.min(rows.length, this.#maxRows)} of ${all} are shown.</p>`
-      }`
+  /** How many rows of all are shown, where that is not all. */
+  #hint(found: number, all: number): Template {
+    const { html } = this.#parts.lit
+    if (found === all && all <= this.#maxRows) return this.#parts.lit.nothing
+    return html`<p class="hint">${Math.min(found, this.#maxRows)} of ${all} are shown.</p>`
   }
 
-  #heads(...names: ReadonlyArray<string>): ReadonlyArray<Template> {
-    return names.map((name) => this.#lit.html`<th scope="col">${name}</th>`)
+  #table(label: string, head: unknown, rows: ReadonlyArray<Template>, all: number): Template {
+    const { html } = this.#parts.lit
+    return html`${this.#parts.table(label, head, rows.slice(0, this.#maxRows))} ${this.#hint(rows.length, all)}`
   }
 
   #fleetTable(): Template {
-    const { html } = this.#lit
+    const { html } = this.#parts.lit
     const { clusters, empty } = this.#shown
-    const row = (cluster: PageCluster): Template =>
-      html`<tr>
-        <th scope="row">${cluster.name}</th>
-        <td class="nowrap"><span class="look ${cluster.look}">${cluster.state}</span> ${cluster.age}</td>
-        <td class="long">${cluster.reason} <span class="soft">${cluster.fix}</span></td>
-        <td>${cluster.roles}</td>
-        <td class="nowrap">${cluster.version}</td>
-        <td>
-          <span class="look ${cluster.credentials === "" ? "" : cluster.credentialsLook}">${cluster.credentials}</span>
-        </td>
-        <td>${cluster.sessions}</td>
-      </tr>`
-    const head = html`${this.#heads("Cluster", "State", "Why, and what to do", "Role", "Operator")}
-    ${this.#heads("Credentials", "Sessions")}`
+    const shown = this.#clusters()
     return html`<section id="fleet" aria-labelledby="fleet-title">
       <h2 id="fleet-title">Fleet</h2>
       ${
         empty.clusters === undefined
-          ? this.#table("Clusters", head, this.#clusters().map(row), clusters.length)
+          ? html`${this.#parts.clusters(shown.slice(0, this.#maxRows))}${this.#hint(shown.length, clusters.length)}`
           : html`<p class="empty">${empty.clusters}</p>`
       }
     </section>`
@@ -305,14 +228,14 @@ export class FleetDrawing {
 
   /** A lane's place in a cluster; the cure stands at the cluster, and in the session's detail. */
   #cell({ cluster, look, reason, word }: PageCell): Template {
-    const { html, nothing } = this.#lit
+    const { html, nothing } = this.#parts.lit
     if (look === undefined) return html`<td class="soft" title="${cluster}: no part">–</td>`
     const why = reason === "" ? nothing : html`<div class="long">${reason}</div>`
     return html`<td class="lane ${look}" title=${cluster}><span class="look ${look}">${word}</span>${why}</td>`
   }
 
   #sessionRow(session: PageSession): Template {
-    const { html, nothing } = this.#lit
+    const { html, nothing } = this.#parts.lit
     const { branches, name, ports, queues } = session
     const holds = [
       ...ports.map((port) => `port ${port}`),
@@ -341,9 +264,9 @@ export class FleetDrawing {
   }
 
   #sessionTable(): Template {
-    const { html } = this.#lit
+    const { html } = this.#parts.lit
     const { empty, lanes, sessions } = this.#shown
-    const head = html`${this.#heads("Session", "State", "User", "Target", ...lanes, "Steals and holds")}`
+    const head = this.#parts.heads("Session", "State", "User", "Target", ...lanes, "Steals and holds")
     const rows = this.#sessions().map((session) => this.#sessionRow(session))
     return html`<section id="sessions" aria-labelledby="sessions-title">
       <h2 id="sessions-title">Sessions</h2>
@@ -356,7 +279,7 @@ export class FleetDrawing {
   }
 
   #eventRow({ about, look, text, time }: PageEvent): Template {
-    const { html } = this.#lit
+    const { html } = this.#parts.lit
     return html`<tr>
       <td class="nowrap">${time}</td>
       <td class="nowrap">${about}</td>
@@ -365,8 +288,8 @@ export class FleetDrawing {
   }
 
   #eventTable(): Template {
-    const { html } = this.#lit
-    const choose = ({ target }: { readonly target: PageElement }): void => {
+    const { html } = this.#parts.lit
+    const choose = ({ target }: PageInput): void => {
       this.#kind = target.value
       this.#draw()
     }
@@ -389,20 +312,15 @@ export class FleetDrawing {
       ${
         events.length === 0
           ? html`<p class="empty">${none}</p>`
-          : this.#table(
-              "What happened, newest first",
-              html`${this.#heads("When", "About", "What")}`,
-              rows,
-              events.length
-            )
+          : this.#table("What happened, newest first", this.#parts.heads("When", "About", "What"), rows, events.length)
       }
     </section>`
   }
 
   #list(title: string, items: ReadonlyArray<string | Template>): Template {
-    const { html } = this.#lit
+    const { html } = this.#parts.lit
     return items.length === 0
-      ? this.#lit.nothing
+      ? this.#parts.lit.nothing
       : html`<h3>${title}</h3>
           <ul>
             ${items.map((item) => html`<li>${item}</li>`)}
@@ -410,7 +328,7 @@ export class FleetDrawing {
   }
 
   #detail(session: PageSession): Template {
-    const { html } = this.#lit
+    const { html } = this.#parts.lit
     const { canStop, cells, id, name } = session
     const facts: ReadonlyArray<readonly [string, string]> = [
       ["State", [session.phase, session.reason].filter(Boolean).join(": ")],
@@ -445,14 +363,14 @@ export class FleetDrawing {
         ${
           canStop && this.#isLive
             ? html`<button type="button" class="danger stop" @click=${() => this.#askToStop(name)}>Stop …</button>`
-            : this.#lit.nothing
+            : this.#parts.lit.nothing
         }
         <button type="button" class="close" @click=${() => this.#dialog("detail")?.close()}>Close</button>
       </div>`
   }
 
   #detailDialog(): Template {
-    const { html } = this.#lit
+    const { html } = this.#parts.lit
     const session = this.#shown.sessions.find(({ name }) => name === this.#detailed)
     const content =
       session === undefined
@@ -463,7 +381,7 @@ export class FleetDrawing {
   }
 
   #confirmDialog(): Template {
-    const { html } = this.#lit
+    const { html } = this.#parts.lit
     const session = this.#shown.sessions.find(({ name }) => name === this.#stopping)
     const close = (): void => this.#dialog("confirm")?.close()
     const name = this.#stopping ?? ""

@@ -1,8 +1,8 @@
 /**
- * The server of `braid ui`: the page, its parts, its news, and the stop of a session, on the loopback of this machine
- * alone.
+ * The server of `braid ui` and `braid dashboard`: the pages, their parts, their news, files of the use, and the stop of
+ * a session, on the loopback of this machine alone.
  *
- * Not here: which request is answered (domain/commands/ui/admit-request.ts), and what the page says.
+ * Not here: which request is answered (domain/commands/ui/admit-request.ts), and what the pages say.
  */
 
 import http from "node:http"
@@ -10,12 +10,17 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Cause, Clock, Effect, Redacted, type Scope, Stream } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { admitRequest, authPath } from "../../../domain/commands/ui/admit-request.ts"
+import type { FleetPage } from "../../../domain/commands/ui/fleet-page.ts"
+import type { UsagePage } from "../../../domain/commands/ui/usage-page.ts"
 import { listenAtOneOf, portOf } from "../../api/listen.ts"
+import type { UsageWish } from "../overview/read-usage.ts"
+import type { UsageFileFormat } from "../overview/usage-command.ts"
 import { guardApi } from "./guard-api.ts"
 import { isSecret } from "./is-secret.ts"
-import { livePage, pageParts, savedPage } from "./page.ts"
+import { livePage, pageFiles, savedPage, usageDocument } from "./page.ts"
 import type { SessionApi } from "./session-api.ts"
 import type { WatchedFleet } from "./watch-fleet.ts"
+import type { WatchedUsage } from "./watch-usage.ts"
 
 /** The answer to a request to stop a session, as a sentence. */
 export interface StopAnswer {
@@ -35,7 +40,11 @@ export interface UiTokens {
 export interface UiServerOptions {
   /** Port 0: any free port. */
   readonly port: number
-  readonly fleet: WatchedFleet
+  /** Name of the context that the pages are about. */
+  readonly context: string
+  /** `undefined` for a person who may not see the fleet: then there is the page of its use alone. */
+  readonly fleet: WatchedFleet | undefined
+  readonly usage: WatchedUsage
   readonly stop: (session: string) => Effect.Effect<StopAnswer>
   readonly tokens: UiTokens
   /**
@@ -48,6 +57,8 @@ export interface UiServerOptions {
 }
 
 const cookieName = "braid_ui"
+/** The page of the use, in the folder of the pages. */
+const usagePath = "/usage"
 /** How long the browser that the program opens may take to follow its link, ms. */
 const browserTime = 30_000
 /** How long a page may leave its news unread, ms, until its connection is ended. */
@@ -69,7 +80,7 @@ const headers = {
 const text = (body: string, status: number) => HttpServerResponse.text(`${body}\n`, { status })
 
 /** Sends each page as a message of an event stream. */
-const news = ({ pages }: WatchedFleet) =>
+const news = (pages: Stream.Stream<FleetPage | UsagePage>) =>
   HttpServerResponse.stream(
     pages.pipe(
       // A page that reads slowly gets the latest.
@@ -84,49 +95,106 @@ const news = ({ pages }: WatchedFleet) =>
 const html = (body: string, more: Readonly<Record<string, string>> = {}) =>
   HttpServerResponse.text(body, { contentType: "text/html; charset=utf-8", headers: more })
 
+const download = (name: string): Readonly<Record<string, string>> => ({
+  "content-disposition": `attachment; filename="${name}"`
+})
+
 const fileName = (time: string): string => `braid-${time.replaceAll(/[ :]/gu, "-")}.html`
 
-const routes = ({ fleet, stop }: UiServerOptions) =>
+const fleetRoutes = (fleet: WatchedFleet) => [
+  HttpRouter.route(
+    "GET",
+    "/",
+    Effect.map(fleet.page, (page) => html(livePage(page)))
+  ),
+  HttpRouter.route(
+    "GET",
+    "/api/fleet",
+    Effect.map(fleet.page, (page) => HttpServerResponse.jsonUnsafe(page))
+  ),
+  HttpRouter.route(
+    "GET",
+    "/api/fleet/events",
+    Effect.sync(() => news(fleet.pages))
+  ),
+  HttpRouter.route(
+    "GET",
+    "/report.html",
+    Effect.map(fleet.page, (page) => html(savedPage(page), download(fileName(page.time))))
+  )
+]
+
+/** The report that a request of the usage page asks for. */
+const wished = Effect.map(HttpServerRequest.HttpServerRequest, ({ url }): UsageWish => {
+  const { searchParams } = new URL(url, "http://ui")
+  return {
+    from: searchParams.get("from") ?? undefined,
+    to: searchParams.get("to") ?? undefined,
+    by: searchParams.get("by") ?? "machine_id"
+  }
+})
+
+const fileTypes = {
+  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+  csv: "text/csv; charset=utf-8",
+  json: "application/json"
+} as const
+
+const usageFileRoute = (format: UsageFileFormat, { file }: WatchedUsage) =>
+  HttpRouter.route(
+    "GET",
+    `/usage.${format}`,
+    Effect.flatMap(wished, (wish) => file(format, wish)).pipe(
+      Effect.map((content) =>
+        HttpServerResponse.uint8Array(typeof content === "string" ? new TextEncoder().encode(content) : content, {
+          contentType: fileTypes[format],
+          headers: download(`braid-usage.${format}`)
+        })
+      ),
+      Effect.catch(({ fix, message }) => Effect.succeed(text(`${message} ${fix}`, 502)))
+    )
+  )
+
+const usageRoutes = ({ context, fleet, usage }: UiServerOptions) => [
+  HttpRouter.route(
+    "GET",
+    usagePath,
+    Effect.sync(() => html(usageDocument({ context, hasFleet: fleet !== undefined })))
+  ),
+  HttpRouter.route(
+    "GET",
+    "/api/usage/events",
+    Effect.map(wished, (wish) => news(usage.pages(wish)))
+  ),
+  usageFileRoute("xlsx", usage),
+  usageFileRoute("csv", usage),
+  usageFileRoute("json", usage)
+]
+
+const routes = (options: UiServerOptions) =>
   HttpRouter.addAll([
-    ...pageParts.map(({ path, text: body, type }) =>
+    ...pageFiles.map(({ path, text: body, type }) =>
       HttpRouter.route("GET", path, HttpServerResponse.text(body, { contentType: `${type}; charset=utf-8` }))
     ),
-    HttpRouter.route(
-      "GET",
-      "/",
-      Effect.map(fleet.page, (page) => html(livePage(page)))
-    ),
-    HttpRouter.route(
-      "GET",
-      "/api/fleet",
-      Effect.map(fleet.page, (page) => HttpServerResponse.jsonUnsafe(page))
-    ),
-    HttpRouter.route(
-      "GET",
-      "/api/fleet/events",
-      Effect.sync(() => news(fleet))
-    ),
-    HttpRouter.route(
-      "GET",
-      "/report.html",
-      Effect.map(fleet.page, (page) =>
-        html(savedPage(page), { "content-disposition": `attachment; filename="${fileName(page.time)}"` })
-      )
-    ),
+    ...(options.fleet === undefined ? [] : fleetRoutes(options.fleet)),
+    ...usageRoutes(options),
     HttpRouter.route(
       "POST",
       "/api/sessions/:name/stop",
       Effect.gen(function* () {
         const { name = "" } = yield* HttpRouter.params
-        return HttpServerResponse.jsonUnsafe(yield* stop(name))
+        return HttpServerResponse.jsonUnsafe(yield* options.stop(name))
       })
     )
   ])
 
-/** Exchanges the link for the cookie. */
-const logIn = ({ folder, tokens }: UiServerOptions) =>
+/** Exchanges the link for the cookie. `url`: of the link, which may name the page of the use. */
+const logIn = ({ fleet, folder, tokens }: UiServerOptions, url: URL | undefined) =>
   HttpServerResponse.setCookieUnsafe(
-    HttpServerResponse.redirect(`${folder}/`, { status: 303 }),
+    HttpServerResponse.redirect(
+      `${folder}${fleet === undefined || url?.searchParams.get("page") === "usage" ? usagePath : "/"}`,
+      { status: 303 }
+    ),
     cookieName,
     Redacted.value(tokens.cookie),
     { httpOnly: true, sameSite: "strict", path: `${folder}/` }
@@ -185,7 +253,7 @@ const guarded = <E, R>(
       case "Refused":
         return text(admission.message, admission.status)
       case "LogIn":
-        return logIn(options)
+        return logIn(options, url)
       case "Admitted":
         return yield* answered(app).pipe(
           Effect.provideService(
@@ -202,10 +270,17 @@ const close = (server: http.Server): Effect.Effect<void> =>
     server.closeAllConnections()
   })
 
-/** Serves the page until the scope ends, and gives the link for a token. Fails if the port is taken. */
+/** A page that a link opens. */
+export type UiPageName = "fleet" | "usage"
+
+/** Serves the pages until the scope ends, and gives the link to a page for a token. Fails if the port is taken. */
 export const serveUi = Effect.fnUntraced(function* (
   options: UiServerOptions
-): Effect.fn.Return<{ readonly link: (token: Redacted.Redacted) => string }, NodeJS.ErrnoException, Scope.Scope> {
+): Effect.fn.Return<
+  { readonly link: (token: Redacted.Redacted, page?: UiPageName) => string },
+  NodeJS.ErrnoException,
+  Scope.Scope
+> {
   const scope = yield* Effect.scope
   const server = http.createServer()
   const port = (): number => portOf(server, options.port)
@@ -225,5 +300,7 @@ export const serveUi = Effect.fnUntraced(function* (
       close(server)
     )
   )
-  return { link: (token) => `http://127.0.0.1:${port()}${options.folder}${authPath}?token=${Redacted.value(token)}` }
+  const login = (token: Redacted.Redacted): string =>
+    `http://127.0.0.1:${port()}${options.folder}${authPath}?token=${Redacted.value(token)}`
+  return { link: (token, page) => `${login(token)}${page === "usage" ? "&page=usage" : ""}` }
 })

@@ -2,39 +2,16 @@
 
 import { readFileSync } from "node:fs"
 import type { Page } from "playwright-core"
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { savedPage } from "../../../../src/app/commands/ui/page.ts"
 import { staleFleetPage } from "../../../../src/domain/commands/ui/fleet-page.ts"
 import { aCluster, aPage, aSession, now } from "../../../domain/commands/ui/pages.ts"
-import { startBrowser } from "../../../lab/simulation/report/browser.ts"
+import { complaints } from "../../../lab/simulation/report/browser.ts"
 import { until } from "../../../support/until.ts"
-import { serveFleet, type ServedFleet } from "./served-fleet.ts"
+import { pagesInBrowser } from "./pages-in-browser.ts"
 
-let browser: Awaited<ReturnType<typeof startBrowser>>
-let served: ServedFleet
-beforeAll(async () => {
-  browser = await startBrowser()
-})
-afterAll(() => browser.stop())
-beforeEach(async () => {
-  served = await serveFleet(aPage())
-})
-afterEach(async () => {
-  for (const context of browser.browser.contexts()) await context.close()
-  await served.end()
-})
+const { at, open } = pagesInBrowser("fleet")
 
-const open = async (options: Parameters<typeof browser.browser.newContext>[0] = {}) => {
-  const context = await browser.browser.newContext(options)
-  const page = await context.newPage()
-  page.setDefaultTimeout(150_000)
-  const problems: Array<string> = []
-  page.on("pageerror", ({ message }) => problems.push(message))
-  page.on("console", (message) => problems.push(message.text()))
-  await page.goto(served.link("link"))
-  await page.locator("h1").waitFor()
-  return { context, page, problems }
-}
 const rows = (page: Page, section: string): Promise<ReadonlyArray<string>> =>
   page.locator(`#${section} tbody tr`).allTextContents()
 const many = Array.from({ length: 2_000 }, (_, i) =>
@@ -46,7 +23,7 @@ describe("the page", () => {
     const { page, problems } = await open()
     expect((await rows(page, "fleet")).map((row) => row.trim().split(/\s+/u)[0])).toEqual(["a", "b", "c"])
     await page.locator("button.session").focus()
-    await served.show(aPage({ clusters: [aCluster("a"), aCluster("b", "Lost", "It is away."), aCluster("c")] }))
+    await at.served.show(aPage({ clusters: [aCluster("a"), aCluster("b", "Lost", "It is away."), aCluster("c")] }))
     await page.locator("#fleet tbody tr", { hasText: "It is away." }).waitFor()
     expect(await page.evaluate("document.activeElement.textContent")).toBe("FF")
     expect(problems).toEqual([])
@@ -54,7 +31,7 @@ describe("the page", () => {
 
   it("shows no text of others as HTML", async () => {
     const evil = "<img src=x onerror=document.title='x'></script><script>document.title='x'</script>"
-    await served.show(aPage({ sessions: [aSession({ user: evil })], notes: [evil], context: evil }))
+    await at.served.show(aPage({ sessions: [aSession({ user: evil })], notes: [evil], context: evil }))
     const { page, problems } = await open()
     expect(await page.title()).toBe(`${evil} – braid`)
     expect(await page.locator("img").count()).toBe(0)
@@ -63,7 +40,7 @@ describe("the page", () => {
   })
 
   it("filters by words, over all tables", async () => {
-    await served.show(aPage({ sessions: [aSession(), aSession({ name: "mc-0000000000000001", user: "bob" })] }))
+    await at.served.show(aPage({ sessions: [aSession(), aSession({ name: "mc-0000000000000001", user: "bob" })] }))
     const { page } = await open()
     await page.locator("#filter").fill("BOB deployment")
     expect(await page.locator("button.session").allTextContents()).toEqual(["1"])
@@ -77,7 +54,7 @@ describe("the page", () => {
     const { page } = await open()
     await page.locator("#pause").click()
     await page.locator("#said", { hasText: "the page stays as it is" }).waitFor()
-    await served.show(aPage({ sessions: [] }))
+    await at.served.show(aPage({ sessions: [] }))
     await page.locator("#said", { hasText: "newer looks wait" }).waitFor()
     expect(await page.locator("button.session").count()).toBe(1)
     expect(await page.locator("#pause").getAttribute("aria-pressed")).toBe("true")
@@ -87,11 +64,11 @@ describe("the page", () => {
 
   it("says that its server has ended, or that the cluster does not answer, and keeps what it knows", async () => {
     const { page } = await open()
-    await served.show(
+    await at.served.show(
       staleFleetPage(aPage(), { message: "The cluster does not answer.", fix: "braid doctor says more." })
     )
     await page.locator("#problem", { hasText: "braid doctor says more." }).waitFor()
-    await served.end()
+    await at.served.end()
     await page.locator("#away", { hasText: "Start it again" }).waitFor()
     expect(await page.locator("button.session").count()).toBe(1)
   })
@@ -103,18 +80,18 @@ describe("the page", () => {
     await page.locator("#detail button.stop").press("Enter")
     await page.locator("#confirm button.no").press("Enter")
     expect(await page.locator("#confirm").isVisible()).toBe(false)
-    expect(served.stopped).toEqual([])
+    expect(at.served.stopped).toEqual([])
     await page.locator("#detail button.stop").press("Enter")
     await page.locator("#confirm button.yes").press("Enter")
     await page.locator("#said", { hasText: "is being stopped" }).waitFor()
-    expect(served.stopped).toEqual([aSession().name])
+    expect(at.served.stopped).toEqual([aSession().name])
     await page.keyboard.press("Escape")
     expect(await page.locator("#detail").isVisible()).toBe(false)
   })
 
   it("shows why a session failed in its row, and the cure of a cluster that is left out in its detail", async () => {
     const without = [{ name: "b", ready: false, reason: "b is lost" }]
-    await served.show(
+    await at.served.show(
       aPage({
         clusters: [aCluster("a"), aCluster("b", "Lost", "It is away.")],
         sessions: [
@@ -130,7 +107,7 @@ describe("the page", () => {
   })
 
   it("has what local processes do in a session's detail, and in the table where that is asked for", async () => {
-    await served.show(aPage({ localEvents: new Map([["FF", [{ at: now, text: "looks up db", count: 1 }]]]) }))
+    await at.served.show(aPage({ localEvents: new Map([["FF", [{ at: now, text: "looks up db", count: 1 }]]]) }))
     const { page } = await open()
     expect(await rows(page, "events")).toEqual([])
     await page.locator("#kind").selectOption("local")
@@ -150,7 +127,7 @@ describe("the page", () => {
   })
 
   it("says how empty tables fill", async () => {
-    await served.show(aPage({ clusters: [], sessions: [] }))
+    await at.served.show(aPage({ clusters: [], sessions: [] }))
     const { page } = await open()
     expect(await page.locator(".empty").allTextContents()).toEqual([
       expect.stringContaining("braid join NAME"),
@@ -160,7 +137,7 @@ describe("the page", () => {
   })
 
   it("draws a part of very many sessions, and finds the others", async () => {
-    await served.show(aPage({ sessions: many }))
+    await at.served.show(aPage({ sessions: many }))
     const { page } = await open()
     expect(await page.locator("button.session").count()).toBe(500)
     await page.locator("#filter").fill("zoe")
@@ -169,16 +146,16 @@ describe("the page", () => {
 
   it("asks for no change while it is not seen", async () => {
     const { page } = await open()
-    await until("the page follows", () => served.followers() === 1 || undefined)
+    await until("the page follows", () => at.served.followers() === 1 || undefined)
     const see = (hidden: boolean): Promise<unknown> =>
       page.evaluate(
         `Object.defineProperty(document, "hidden", { configurable: true, value: ${hidden} });` +
           `document.dispatchEvent(new Event("visibilitychange"))`
       )
     await see(true)
-    await until("the page follows no more", () => served.followers() === 0 || undefined)
+    await until("the page follows no more", () => at.served.followers() === 0 || undefined)
     await see(false)
-    await until("the page follows", () => served.followers() === 1 || undefined)
+    await until("the page follows", () => at.served.followers() === 1 || undefined)
   })
 
   it.each([320, 1_280, 3_840])("is as wide as a screen of %d pixels, and no wider", async (width) => {
@@ -189,7 +166,7 @@ describe("the page", () => {
   it.each(["light", "dark"] as const)(
     "gives axe-core nothing to complain about on a %s screen",
     async (colorScheme) => {
-      await served.show(
+      await at.served.show(
         aPage({
           clusters: [aCluster("a"), aCluster("b", "Lost", "It is away."), aCluster("c", "Connecting", "It starts.")],
           sessions: [
@@ -201,12 +178,9 @@ describe("the page", () => {
       )
       // The page's own policy lets no other script in.
       const { page } = await open({ bypassCSP: true, colorScheme })
-      const axe = new URL("../../../../node_modules/axe-core/axe.min.js", import.meta.url)
-      await page.evaluate(readFileSync(axe, "utf8"))
-      const complaints = "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + nodes[0].html))"
-      expect(await page.evaluate(complaints)).toEqual([])
+      expect(await complaints(page)).toEqual([])
       await page.locator("button.session").first().click()
-      expect(await page.evaluate(complaints)).toEqual([])
+      expect(await complaints(page)).toEqual([])
     }
   )
 
@@ -216,7 +190,7 @@ describe("the page", () => {
     expect(download.suggestedFilename()).toBe("braid-2026-11-29-12-00-00-UTC.html")
     const file = readFileSync(await download.path(), "utf8")
     expect(file).toBe(savedPage(aPage()))
-    const offline = await browser.browser.newContext({ offline: true })
+    const offline = await at.browser.newContext({ offline: true })
     const saved = await offline.newPage()
     const requests: Array<string> = []
     saved.on("request", (request) => requests.push(request.url()))

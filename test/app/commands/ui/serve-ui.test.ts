@@ -20,13 +20,31 @@ const get = async (path: string, cookie: string): Promise<Response> =>
 const post = async (path: string, headers: Record<string, string>): Promise<Response> =>
   fetch(`${served.folder}${path}`, { method: "POST", headers })
 
-const everything = ["/", "/page.js", "/page.css", "/lit-html.js", "/api/fleet", "/api/fleet/events", "/report.html"]
+const everything = [
+  ...["/", "/page.js", "/page.css", "/lit-html.js", "/api/fleet", "/api/fleet/events", "/report.html"],
+  ...["/usage", "/usage.js", "/api/usage/events", "/usage.xlsx", "/usage.csv"]
+]
 
 describe("the server of braid ui", () => {
   it("gives the cookie for the link, to this browser's pages alone, and goes to the page", async () => {
     const answer = await follow(served.link("link"))
     expect([answer.status, answer.headers.get("location")]).toEqual([303, "/run/"])
     expect(answer.headers.get("set-cookie")).toBe("braid_ui=the-cookie; Path=/run/; HttpOnly; SameSite=Strict")
+  })
+
+  it("goes to the page of the use by the link to it, and by any where there is no other page", async () => {
+    expect((await follow(served.link("link", "usage"))).headers.get("location")).toBe("/run/usage")
+    await served.end()
+    served = await serveFleet(undefined)
+    expect((await follow(served.link("link"))).headers.get("location")).toBe("/run/usage")
+    expect((await get("/", await logIn())).status).toBe(404)
+    expect(await (await get("/usage", await logIn())).text()).toContain('{"context":"primary","hasFleet":false}')
+  })
+
+  it("says why there is no file of the use", async () => {
+    const answer = await get("/usage.json?from=2026-11-01&by=username", await logIn())
+    expect([answer.status, await answer.text()]).toEqual([502, "It is away. Wait.\n"])
+    expect(served.wishes).toEqual([{ from: "2026-11-01", to: undefined, by: "username" }])
   })
 
   it("takes the printed link as often as it is used, and the one that opens a browser once", async () => {

@@ -58,7 +58,9 @@ beforeAll(async () => {
     serveSession(join(directory, ".mirrord", "sessions"), { ...sockets.info, session_id: sessionIdHex(session.id) })
   )
   process.env["HOME"] = directory
-  link = (await run(startUi({ kubeconfig, context: undefined, port: 0, noBrowser: true, withApi: true }))).link
+  link = (
+    await run(startUi({ kubeconfig, context: undefined, port: 0, noBrowser: true, opens: "fleet", withApi: true }))
+  ).link
   browser = await startBrowser()
   page = await browser.browser.newPage()
   page.setDefaultTimeout(600_000)

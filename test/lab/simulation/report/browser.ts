@@ -1,8 +1,8 @@
 /** A headless browser for tests of the report page. */
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { type Browser, chromium } from "playwright-core"
+import { type Browser, chromium, type Page } from "playwright-core"
 import { restoreEnvironment } from "../../../support/restore-environment.ts"
 
 /**
@@ -40,4 +40,12 @@ export const startBrowser = async (): Promise<{ readonly browser: Browser; reado
   } finally {
     restoreEnvironment(kept)
   }
+}
+
+const axe = new URL("../../../../node_modules/axe-core/axe.min.js", import.meta.url)
+
+/** The complaints of axe-core about a page, whose context was made with `bypassCSP`. */
+export const complaints = async (page: Page): Promise<ReadonlyArray<string>> => {
+  await page.evaluate(readFileSync(axe, "utf8"))
+  return page.evaluate("axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + nodes[0].html))")
 }
