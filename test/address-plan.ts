@@ -17,6 +17,7 @@ const networks = {
   "recorded client, played": [187, 3],
   "playground, kubernetes": [50, 6],
   "fuzz, unless told otherwise": [60, 2],
+  screenshots: [154, 4],
   fuzz: [64, 2],
   "real client, management": [70, 3],
   "real client, labels": [86, 2],
