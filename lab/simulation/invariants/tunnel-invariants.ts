@@ -6,7 +6,9 @@
 import { outpostSecret } from "../../../src/app/outbound/outpost-identity.ts"
 import { asString, at as within, parseObject } from "../../../src/domain/json.ts"
 import { readAdmittedKeys } from "../../../src/domain/outbound/admitted-keys.ts"
+import { readStoredToken } from "../../../src/domain/outbound/bootstrap-token.ts"
 import { secrets } from "../../../src/domain/resources/core-kinds.ts"
+import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { OperatorReplica } from "../world/operator-replica.ts"
 import type { TunnelEnd, Wire } from "../world/tunnel.ts"
 import type { TimedEvent } from "../world/world-event.ts"
@@ -153,6 +155,10 @@ const placeIn = (line: string): Place | undefined => {
   return epoch === undefined || hash === undefined || typeof number !== "number" ? undefined : { epoch, hash, number }
 }
 
+/** The id of the token that a Secret has. */
+const storedIn = (secret: KubeObject | undefined): string | undefined =>
+  readStoredToken(within(secret, "data") as Data)?.id
+
 const noOlderCommand: Invariant = {
   id: "T3",
   ofOutbound: true,
@@ -161,13 +167,13 @@ const noOlderCommand: Invariant = {
     const last = new Map<string, Place>()
     const ofMembers = new Set<number>()
     const traded = new Set<string>()
+    let restoredAt = -Infinity
     const isAfter = (before: Place, { epoch, hash, number }: Place): boolean =>
       before.epoch === epoch && (number > before.number || (number === before.number && hash === before.hash))
     return {
       on: {
-        // A backup brings back the tokens that it has.
-        Fault: ({ kind }) => {
-          if (kind === "primary restored") traded.clear()
+        Fault: ({ at, kind }) => {
+          if (kind === "primary restored") restoredAt = at
         },
         TokenTraded: ({ cluster, token }) => {
           if (traded.has(token)) return `${cluster} gets another certificate for its token ${token}.`
@@ -177,7 +183,10 @@ const noOlderCommand: Invariant = {
         TunnelStands: ({ cluster, from, tunnel }) => {
           if (from === cluster) ofMembers.add(tunnel)
         },
-        Committed: ({ cluster, commit: { after, before } }) => {
+        Committed: ({ at, cluster, commit: { after, before } }) => {
+          // A backup brings back the tokens that it has.
+          const token = at === restoredAt ? storedIn(after) : undefined
+          if (token !== undefined && storedIn(before) !== token) traded.delete(token)
           if (after?.metadata.name !== outpostSecret) return
           // Only a token is proof that people want to begin again.
           if (within(before, "data", "token") !== within(after, "data", "token")) last.delete(cluster)
