@@ -1,9 +1,15 @@
 /**
  * The port for the store of records of use. It has one writer, the operator that leads; a write is one statement, so a
  * crash leaves it done or not done, and the same write again changes nothing.
+ *
+ * Beside the records it has sums of spans. A record that is written or deleted takes the sums of the spans with it in
+ * which it begins or ends, or began or ended before, in the same statement and whoever writes: sums that there are
+ * hold.
  */
 
 import { Data, type Effect } from "effect"
+import type { Period } from "../domain/usage/concurrency.ts"
+import type { SpanSums } from "../domain/usage/span-sums.ts"
 import type { UsageRecord } from "../domain/usage/usage-record.ts"
 
 /** The failure of a call. `detail` is a clause without a full stop. The caller tries again later. */
@@ -32,11 +38,24 @@ export interface UsageStore {
   readonly open: Effect.Effect<ReadonlyArray<UsageRecord>, UsageStoreError>
   /** Makes the session's record, or brings it up to date. */
   readonly put: (record: UsageRecord) => Effect.Effect<void, UsageStoreError>
-  /** The next records after a mark, in the order of their starts; fewer than `max` only at the end. */
+  /** The next records after a mark that began within a span, in the order of their starts; fewer only at the end. */
   readonly page: (
+    span: Period,
     after: PageMark | undefined,
     max: number
   ) => Effect.Effect<ReadonlyArray<UsageRecord>, UsageStoreError>
   /** Deletes what is beyond the limits, and returns how many records that were. */
   readonly prune: (limits: UsageLimits) => Effect.Effect<number, UsageStoreError>
+  /** The last records by their starts, in that order. */
+  readonly newest: (max: number) => Effect.Effect<ReadonlyArray<UsageRecord>, UsageStoreError>
+  /** The first start at a moment or after it, epoch ms; `undefined` if no session began there. */
+  readonly nextStart: (from: number) => Effect.Effect<number | undefined, UsageStoreError>
+  /** The spans that have sums. */
+  readonly summed: Effect.Effect<ReadonlyArray<Period>, UsageStoreError>
+  /** The sums of a span; `undefined` if it has none any more. */
+  readonly sums: (span: Period) => Effect.Effect<SpanSums | undefined, UsageStoreError>
+  /** Says that the sums of spans are about to be made, before the records are read. `maker`: another one each time. */
+  readonly beginSums: (spans: ReadonlyArray<Period>, maker: number) => Effect.Effect<void, UsageStoreError>
+  /** Keeps sums, unless a record of the span was written or deleted since this maker began, or another maker did. */
+  readonly keepSums: (span: Period, sums: SpanSums, maker: number) => Effect.Effect<void, UsageStoreError>
 }

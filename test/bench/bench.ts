@@ -15,6 +15,7 @@ import { session } from "./session.ts"
 import { sessions } from "./sessions.ts"
 import { simulation } from "./simulation.ts"
 import { tunnel } from "./tunnel.ts"
+import { usage } from "./usage.ts"
 
 /** A benchmark: its name, what it measures, and the measurement, which gives the lines to print. */
 const benchmarks: ReadonlyArray<
@@ -42,6 +43,7 @@ const benchmarks: ReadonlyArray<
   ],
   ["tunnel", "tunnels of members that dial out, against a direct link, Konnectivity and remotedialer", tunnel],
   ["queues", "the split of a queue, against bare loops on the same server (needs `npm run engines`)", queues],
+  ["usage", "reports on the use of a year, against plain SQL over the same records", usage],
   ["branches", "copies of databases by branches, against the engines' own programs (needs `npm run engines`)", branches]
 ]
 

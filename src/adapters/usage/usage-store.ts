@@ -1,30 +1,19 @@
 /**
  * The store of records of use in a SQL database: implements the port `UsageStore`. Its statements are the same for
  * every engine.
+ *
+ * Not here: the tables, and the triggers by which records take sums with them (usage-tables.ts).
  */
 
 import { Effect, type Scope } from "effect"
-import { fromRecord, make as makeMigrator } from "effect/sql/Migrator"
-import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlClient } from "effect/sql/SqlClient"
 import { asString } from "../../domain/json.ts"
+import type { Period } from "../../domain/usage/concurrency.ts"
+import { storedSums, sumsIn } from "../../domain/usage/stored-sums.ts"
 import { type MachineId, type RecordedId, usageKinds, type UsageRecord } from "../../domain/usage/usage-record.ts"
 import { type PageMark, type UsageLimits, type UsageStore, UsageStoreError } from "../../ports/usage-store.ts"
-import { openSqlite, sqlContext } from "./sqlite-client.ts"
-
-/** Each change of the tables is a further entry, which older databases run once. Times are epoch ms. */
-const migrations = {
-  "1_sessions": Effect.gen(function* () {
-    const sql = yield* SqlClient
-    yield* sql`CREATE TABLE usage_sessions (
-      id TEXT NOT NULL, machine_id TEXT NOT NULL, kind TEXT NOT NULL, kubernetes_user TEXT NOT NULL,
-      client_user TEXT NOT NULL, client_host TEXT NOT NULL, clusters TEXT NOT NULL, namespace TEXT NOT NULL,
-      target TEXT NOT NULL, container TEXT NOT NULL, ci_provider TEXT NOT NULL, ci_pipeline TEXT NOT NULL,
-      started_at BIGINT NOT NULL, last_seen_at BIGINT NOT NULL, stopped_at BIGINT,
-      PRIMARY KEY (id, machine_id))`
-    yield* sql`CREATE INDEX usage_sessions_by_start ON usage_sessions (started_at, id, machine_id)`
-    yield* sql`CREATE INDEX usage_sessions_open ON usage_sessions (started_at) WHERE stopped_at IS NULL`
-  })
-}
+import { openSqlite } from "./sqlite-client.ts"
+import { updateTables } from "./usage-tables.ts"
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -128,24 +117,51 @@ const pruneTo = Effect.fnUntraced(function* (sql: SqlClient, { before, maxBytes 
   return count
 })
 
-const pageOf = (sql: SqlClient, after: PageMark | undefined, max: number) => {
-  const rows =
-    after === undefined
-      ? sql<Row>`SELECT * FROM usage_sessions ORDER BY started_at, id, machine_id LIMIT ${max}`
-      : sql<Row>`SELECT * FROM usage_sessions
-          WHERE (started_at, id, machine_id) > (${after.startedAt}, ${after.id}, ${after.machineId})
-          ORDER BY started_at, id, machine_id LIMIT ${max}`
+const pageOf = (sql: SqlClient, { from, to }: Period, after: PageMark | undefined, max: number) => {
+  // No id is empty, so this mark is before all records of its moment.
+  const { id, machineId, startedAt } = after ?? { id: "", machineId: "", startedAt: from }
+  const rows = sql<Row>`SELECT * FROM usage_sessions
+    WHERE (started_at, id, machine_id) > (${startedAt}, ${id}, ${machineId}) AND started_at < ${to}
+    ORDER BY started_at, id, machine_id LIMIT ${max}`
   return Effect.map(rows, recordsOf)
 }
+
+const sumsOf = (sql: SqlClient): Pick<UsageStore, "nextStart" | "summed" | "sums" | "beginSums" | "keepSums"> => ({
+  nextStart: (from) =>
+    Effect.map(
+      sql<Row>`SELECT started_at FROM usage_sessions WHERE started_at >= ${from} ORDER BY started_at LIMIT 1`,
+      ([row]) => (row === undefined ? undefined : Number(row["started_at"]))
+    ).pipe(failed("read")),
+  summed: Effect.map(
+    sql<Row>`SELECT span_from, span_to FROM usage_sums WHERE sums IS NOT NULL ORDER BY span_from`,
+    (rows) => rows.map((row) => ({ from: Number(row["span_from"]), to: Number(row["span_to"]) }))
+  ).pipe(failed("read")),
+  sums: (span) =>
+    Effect.map(
+      sql<Row>`SELECT sums FROM usage_sums WHERE span_from = ${span.from} AND span_to = ${span.to}`,
+      ([row]) => {
+        const text = asString(row?.["sums"])
+        return text === undefined ? undefined : sumsIn(span, text)
+      }
+    ).pipe(failed("read")),
+  beginSums: (spans, maker) =>
+    Effect.forEach(
+      spans,
+      ({ from, to }) =>
+        sql`INSERT INTO usage_sums ${sql.insert({ span_from: from, span_to: to, maker })}
+          ON CONFLICT (span_from, span_to) DO UPDATE SET maker = excluded.maker, sums = NULL`,
+      { discard: true }
+    ).pipe(failed("write")),
+  keepSums: (span, sums, maker) =>
+    sql`UPDATE usage_sums SET sums = ${storedSums(span, sums)}
+      WHERE span_from = ${span.from} AND span_to = ${span.to} AND maker = ${maker}`.pipe(Effect.asVoid, failed("write"))
+})
 
 /** The store in a database, whose tables are brought up to date. */
 export const makeUsageStore = Effect.fnUntraced(function* (
   sql: SqlClient
 ): Effect.fn.Return<UsageStore, UsageStoreError> {
-  yield* makeMigrator({})({ loader: fromRecord(migrations), table: "usage_migrations" }).pipe(
-    Effect.provideContext(sqlContext(sql)),
-    failed("open")
-  )
+  yield* updateTables(sql).pipe(failed("open"))
   return {
     open: Effect.map(
       sql<Row>`SELECT * FROM usage_sessions WHERE stopped_at IS NULL ORDER BY started_at`,
@@ -159,8 +175,14 @@ export const makeUsageStore = Effect.fnUntraced(function* (
         last_seen_at = CASE WHEN excluded.last_seen_at > usage_sessions.last_seen_at
           THEN excluded.last_seen_at ELSE usage_sessions.last_seen_at END,
         stopped_at = excluded.stopped_at`.pipe(Effect.asVoid, failed("write")),
-    page: (after, max) => pageOf(sql, after, max).pipe(failed("read")),
-    prune: (limits) => pruneTo(sql, limits).pipe(failed("prune"))
+    page: (span, after, max) => pageOf(sql, span, after, max).pipe(failed("read")),
+    newest: (max) =>
+      Effect.map(
+        sql<Row>`SELECT * FROM usage_sessions ORDER BY started_at DESC, id DESC, machine_id DESC LIMIT ${max}`,
+        (rows) => recordsOf(rows).toReversed()
+      ).pipe(failed("read")),
+    prune: (limits) => pruneTo(sql, limits).pipe(failed("prune")),
+    ...sumsOf(sql)
   }
 })
 

@@ -20,11 +20,12 @@ import { LogOnce } from "../kernel/log-once.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 import { CurrentSessionActs } from "../kernel/session-acts.ts"
 import type { Sessions } from "../services/sessions.ts"
+import { makeSums } from "./make-sums.ts"
 import type { UsageKept } from "./usage-keeping.ts"
 
 /** The pause between two looks at all sessions, ms; beginnings and ends are heard of at once. */
 const lookEvery = 1_000
-/** The pause after the store could not be opened, and between two looks at its limits, ms. */
+/** The pause after the store could not be opened, and between two looks at its limits and its sums, ms. */
 const openEvery = 30_000
 const pruneEvery = 3_600_000
 
@@ -86,6 +87,15 @@ const hear = (state: State, { sessions }: Options, name: string): void => {
   }
 }
 
+/** Sums make reports quick, and nothing else: those that cannot be made now are made the next time. */
+const makeSumsAlways = (store: UsageStore): Effect.Effect<never> =>
+  Clock.currentTimeMillis.pipe(
+    Effect.flatMap((now) => makeSums(store, now)),
+    Effect.ignore,
+    Effect.andThen(Effect.sleep(pruneEvery)),
+    Effect.forever
+  )
+
 /** Opens the store in a scope of its own, which ends at once if that fails. */
 const openStore = Effect.fnUntraced(function* (state: State, { open }: Options, now: number) {
   if (now < state.openAt) return
@@ -99,6 +109,7 @@ const openStore = Effect.fnUntraced(function* (state: State, { open }: Options, 
   )
   state.followed = adopt(state.followed, records)
   state.store = store
+  yield* Effect.forkIn(makeSumsAlways(store), own)
   yield* logInfo("use is recorded")
 })
 

@@ -6,6 +6,14 @@ export interface Period {
   readonly to: number
 }
 
+/** A stretch of time whose sessions were counted before. */
+export interface CountedSpan extends Period {
+  /** The most sessions at one moment of it, without those that ran through all of it. */
+  readonly peak: number
+  /** The ends of the sessions that began in it and ended after it. */
+  readonly later: ReadonlyArray<number>
+}
+
 /** The ends of running sessions as a binary heap, the first end on top. */
 class Ends {
   readonly #heap: Array<number> = []
@@ -72,5 +80,14 @@ export class Concurrency {
     while (this.#ends.first <= start) this.#ends.pop()
     this.#ends.push(end)
     this.#peak = Math.max(this.#peak, this.#ends.size)
+  }
+  /** Takes all sessions that began in a span, which is within the window or outside of it. */
+  readonly addSpan = ({ from, later, peak, to }: CountedSpan): void => {
+    if (from >= this.#window.from && to <= this.#window.to) {
+      // Those that end within the span are in its peak; the others run through all of it.
+      while (this.#ends.first < to) this.#ends.pop()
+      this.#peak = Math.max(this.#peak, this.#ends.size + peak)
+    }
+    for (const end of later) this.add({ from: to, to: end })
   }
 }

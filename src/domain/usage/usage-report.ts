@@ -1,14 +1,16 @@
 /**
- * The report on use: sums over the records of sessions, in the published names of fields. It takes the records one by
- * one, in the order of their starts, so that a store of years needs no more memory than its users and targets.
+ * The report on use: sums over sessions, in the published names of fields. It takes records one by one and the sums of
+ * whole spans, in the order of their starts, so that a store of years needs no more memory than its users and targets.
  *
  * Not here: reading records and writing formats (app/usage).
  */
 
 import { timestamp } from "../resources/object-meta.ts"
 import { Concurrency, type Period } from "./concurrency.ts"
+import type { SpanSums, SummedPair, SummedTarget, SummedUser } from "./span-sums.ts"
 import type { PrimaryKey, UsageQuery } from "./usage-query.ts"
 import { isOfMachine, lasted, type UsageRecord } from "./usage-record.ts"
+import { dayNumber } from "./usage-spans.ts"
 
 /** The facts of a report that no record has. */
 export interface Installation {
@@ -89,14 +91,12 @@ export interface UsageReport {
 /** Rows of the tables by target and by user and target, at most. */
 const [maxTargets, maxUserTargets] = [50, 200]
 
-const dayMillis = 86_400_000
-const dayOf = (time: number): number => Math.floor(time / dayMillis)
 const seconds = (millis: number): number => Math.round(millis / 1000)
 /** Two places are enough for a person, and the same for every reader. */
 const rounded = (value: number): number => Math.round(value * 100) / 100
 
 /** The user of a session, by the key of the report. */
-export const userOf = (record: UsageRecord, key: PrimaryKey): string => {
+export const userOf = (record: SummedUser, key: PrimaryKey): string => {
   switch (key) {
     case "machine_id":
       return record.machineId
@@ -109,7 +109,7 @@ export const userOf = (record: UsageRecord, key: PrimaryKey): string => {
   }
 }
 
-const displayNameOf = (record: UsageRecord, key: PrimaryKey): string =>
+const displayNameOf = (record: SummedUser, key: PrimaryKey): string =>
   key === "machine_id" ? `${record.clientUser}@${record.clientHost}` : userOf(record, key)
 
 interface Sum {
@@ -117,17 +117,28 @@ interface Sum {
   millis: number
 }
 
+interface TargetSum extends Sum, SummedTarget {
+  readonly users: Set<UserSum>
+}
+
 interface UserSum extends Sum {
   readonly displayName: string
   firstDay: number
   lastDay: number
   lastSeen: number
+  readonly targets: Map<TargetSum, Sum>
 }
 
-const addTo = <Key, S extends Sum>(sums: Map<Key, S>, key: Key, made: () => S, millis: number): S => {
-  const sum = sums.get(key) ?? made()
-  sum.count++
+const none = { count: 0, millis: 0 }
+
+const add = (sum: Sum, { count, millis }: Sum): void => {
+  sum.count += count
   sum.millis += millis
+}
+
+const addTo = <Key, S extends Sum>(sums: Map<Key, S>, key: Key, made: () => S, more: Sum): S => {
+  const sum = sums.get(key) ?? made()
+  add(sum, more)
   sums.set(key, sum)
   return sum
 }
@@ -153,14 +164,7 @@ export class UsageSums {
   readonly #live = { user: 0, ci: 0 }
   readonly #firstActive = new Map<string, number>()
   readonly #users = new Map<string, UserSum>()
-  readonly #targets = new Map<
-    string,
-    Sum & { readonly namespace: string; readonly target: string; readonly users: Set<string> }
-  >()
-  readonly #userTargets = new Map<
-    string,
-    Sum & { readonly identifier: string; readonly namespace: string; readonly target: string }
-  >()
+  readonly #targets = new Map<string, TargetSum>()
   readonly #sets = new Map<string, Sum & { readonly clusters: ReadonlyArray<string> }>()
   #first: number | undefined
   #last: number | undefined
@@ -173,7 +177,7 @@ export class UsageSums {
     this.#peaks = { user: new Concurrency(), machine: new Concurrency(), inPeriod: new Concurrency(this.#period) }
   }
 
-  /** Takes the next session. Records come in the order of their starts. */
+  /** Takes the next session. Records and spans come in the order of their starts. */
   readonly add = (record: UsageRecord): void => {
     const { startedAt, stoppedAt } = record
     const millis = lasted(record, this.#now)
@@ -206,20 +210,74 @@ export class UsageSums {
     this.#machines.millis += millis
   }
 
-  #addUser(record: UsageRecord, user: string, millis: number): void {
-    const { clusters, namespace, startedAt, stoppedAt, target } = record
-    const day = dayOf(startedAt)
+  #addUser(record: UsageRecord, identifier: string, millis: number): void {
+    const { startedAt, stoppedAt } = record
+    const user = this.#userOf(record, identifier, startedAt)
+    const target = this.#targetOf(record)
+    this.#addPair(user, target, [0, 0, 1, millis, startedAt, startedAt, stoppedAt ?? record.lastSeenAt])
+    this.#addSet(record.clusters, { count: 1, millis })
+  }
+
+  #userOf(record: SummedUser, identifier: string, startedAt: number): UserSum {
+    const known = this.#users.get(identifier)
+    if (known !== undefined) return known
     const displayName = displayNameOf(record, this.#query.primaryKey)
-    const start = { count: 0, millis: 0 }
-    const made = () => ({ ...start, displayName, firstDay: day, lastDay: day, lastSeen: startedAt })
-    const sum = addTo(this.#users, user, made, millis)
-    sum.lastDay = day
-    sum.lastSeen = Math.max(sum.lastSeen, stoppedAt ?? record.lastSeenAt)
-    const ofTarget = () => ({ ...start, namespace, target, users: new Set<string>() })
-    addTo(this.#targets, joined(namespace, target), ofTarget, millis).users.add(user)
-    const ofUser = () => ({ ...start, identifier: user, namespace, target })
-    addTo(this.#userTargets, joined(user, namespace, target), ofUser, millis)
-    addTo(this.#sets, joined(...clusters), () => ({ ...start, clusters }), millis)
+    const day = dayNumber(startedAt)
+    const made = { ...none, displayName, firstDay: day, lastDay: day, lastSeen: startedAt, targets: new Map() }
+    this.#users.set(identifier, made)
+    return made
+  }
+
+  #targetOf({ namespace, target }: SummedTarget): TargetSum {
+    const name = joined(namespace, target)
+    const sum = this.#targets.get(name) ?? { ...none, namespace, target, users: new Set() }
+    this.#targets.set(name, sum)
+    return sum
+  }
+
+  #addPair(user: UserSum, target: TargetSum, [, , count, millis, , lastStart, lastSeen]: SummedPair): void {
+    add(user, { count, millis })
+    user.lastDay = Math.max(user.lastDay, dayNumber(lastStart))
+    user.lastSeen = Math.max(user.lastSeen, lastSeen)
+    add(target, { count, millis })
+    target.users.add(user)
+    addTo(user.targets, target, () => ({ ...none }), { count, millis })
+  }
+
+  #addSet(clusters: ReadonlyArray<string>, sum: Sum): void {
+    addTo(this.#sets, joined(...clusters), () => ({ ...none, clusters }), sum)
+  }
+
+  /** Takes all sessions that began in a span, which is within the period or outside of it. */
+  readonly addSums = (span: Period, sums: SpanSums): void => {
+    const isInPeriod = span.from >= this.#period.from && span.to <= this.#period.to
+    this.#peaks.user.addSpan({ ...span, peak: sums.peaks.user, later: sums.later.user })
+    for (const peak of [this.#peaks.machine, this.#peaks.inPeriod])
+      peak.addSpan({ ...span, peak: sums.peaks.machine, later: sums.later.machine })
+    this.#first ??= sums.first
+    if (sums.last !== undefined) this.#last = Math.max(this.#last ?? 0, sums.last)
+    add(this.#ever.machine, sums.machines)
+    if (isInPeriod) add(this.#machines, sums.machines)
+    const identifiers = sums.users.map((user) => userOf(user, this.#query.primaryKey))
+    for (const [user, , count, millis, firstStart] of sums.pairs) {
+      add(this.#ever.user, { count, millis })
+      const identifier = identifiers[user] ?? ""
+      if (!this.#firstActive.has(identifier)) this.#firstActive.set(identifier, firstStart)
+    }
+    if (isInPeriod) this.#addPairs(sums, identifiers)
+  }
+
+  #addPairs({ pairs, sets, targets, users }: SpanSums, identifiers: ReadonlyArray<string>): void {
+    const found: Array<UserSum> = []
+    const ofTargets = targets.map((target) => this.#targetOf(target))
+    for (const pair of pairs) {
+      const [user, target, , , firstStart] = pair
+      const [record, ofTarget] = [users[user], ofTargets[target]]
+      if (record === undefined || ofTarget === undefined) continue
+      found[user] ??= this.#userOf(record, identifiers[user] ?? "", firstStart)
+      this.#addPair(found[user], ofTarget, pair)
+    }
+    for (const { clusters, ...sum } of sets) this.#addSet(clusters, sum)
   }
 
   #userMetrics(): ReadonlyArray<UserMetric> {
@@ -233,6 +291,21 @@ export class UsageSums {
         ...totals(sum),
         averageDailySessions: rounded(sum.count / (sum.lastDay - sum.firstDay + 1)),
         averageSessionDurationSeconds: seconds(sum.millis / sum.count)
+      }))
+  }
+
+  #userTargetMetrics(): ReadonlyArray<UserTargetMetric> {
+    return [...this.#users]
+      .flatMap(([identifier, { targets }]) =>
+        [...targets].map(([{ namespace, target }, sum]) => ({ identifier, namespace, target, ...sum }))
+      )
+      .toSorted(bySize)
+      .slice(0, maxUserTargets)
+      .map(({ count, identifier, millis, namespace, target }) => ({
+        identifier,
+        namespace,
+        target,
+        ...totals({ count, millis })
       }))
   }
 
@@ -273,15 +346,7 @@ export class UsageSums {
           ...totals(sum),
           uniqueUsers: sum.users.size
         })),
-      userTargetMetrics: [...this.#userTargets.values()]
-        .toSorted(bySize)
-        .slice(0, maxUserTargets)
-        .map((sum) => ({
-          identifier: sum.identifier,
-          namespace: sum.namespace,
-          target: sum.target,
-          ...totals(sum)
-        })),
+      userTargetMetrics: this.#userTargetMetrics(),
       clusterSetMetrics: [...this.#sets.values()]
         .toSorted(bySize)
         .map((sum) => ({ clusters: sum.clusters, ...totals(sum) }))

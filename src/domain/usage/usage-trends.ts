@@ -1,9 +1,10 @@
 /** The report on trends: what happened on each day of UTC, without the days on which nothing did. */
 
+import type { Period } from "./concurrency.ts"
+import type { SpanSums } from "./span-sums.ts"
 import { lasted, isOfMachine, type UsageRecord } from "./usage-record.ts"
 import { userOf } from "./usage-report.ts"
-
-const dayMillis = 86_400_000
+import { dayMillis, dayNumber } from "./usage-spans.ts"
 
 /** A day's name, such as `2026-11-29`. */
 const dayName = (day: number): string => new Date(day * dayMillis).toISOString().slice(0, 10)
@@ -32,7 +33,7 @@ export interface UsageTrends {
   }>
 }
 
-/** Adds sessions up to trends. Takes all records in the order of their starts, because users may be older. */
+/** Adds sessions up to trends. Takes all records and spans in the order of their starts, because users may be older. */
 export class TrendSums {
   readonly #now: number
   readonly #firstDay: number
@@ -43,29 +44,39 @@ export class TrendSums {
   /** `days`: how many days, of which today is the last. */
   constructor(days: number, now: number) {
     this.#now = now
-    this.#firstDay = Math.floor(now / dayMillis) - days + 1
+    this.#firstDay = dayNumber(now) - days + 1
   }
 
   readonly add = (record: UsageRecord): void => {
-    const number = Math.floor(record.startedAt / dayMillis)
-    const user = userOf(record, "machine_id")
-    const isNew = !isOfMachine(record) && !this.#known.has(user)
-    if (isNew) this.#known.add(user)
+    const isMachine = isOfMachine(record)
+    this.#addTo(dayNumber(record.startedAt), {
+      sessions: isMachine ? 0 : 1,
+      millis: isMachine ? 0 : lasted(record, this.#now),
+      ciSessions: isMachine ? 1 : 0,
+      users: isMachine ? [] : [userOf(record, "machine_id")]
+    })
+  }
+
+  /** Takes all sessions that began in a span. */
+  readonly addSums = (_span: Period, { days, users }: SpanSums): void => {
+    for (const { day, ...sums } of days)
+      this.#addTo(day, { ...sums, users: sums.users.flatMap((user) => users[user]?.machineId ?? []) })
+  }
+
+  #addTo(number: number, more: Omit<Day, "newUsers" | "users"> & { readonly users: ReadonlyArray<string> }): void {
+    const newUsers = more.users.filter((user) => !this.#known.has(user) && this.#known.add(user)).length
     if (number < this.#firstDay) {
-      if (isNew) this.#before++
+      this.#before += newUsers
       return
     }
     const empty = { sessions: 0, millis: 0, ciSessions: 0, newUsers: 0, users: new Set<string>() }
     const day = this.#days.get(number) ?? empty
     this.#days.set(number, day)
-    if (isOfMachine(record)) {
-      day.ciSessions++
-      return
-    }
-    day.sessions++
-    day.millis += lasted(record, this.#now)
-    day.users.add(user)
-    if (isNew) day.newUsers++
+    day.sessions += more.sessions
+    day.millis += more.millis
+    day.ciSessions += more.ciSessions
+    day.newUsers += newUsers
+    for (const user of more.users) day.users.add(user)
   }
 
   readonly trends = (): UsageTrends => {

@@ -38,6 +38,12 @@ const follower = Effect.fnUntraced(function* (
     put: (row) => Effect.sync(() => void rows.set(recordKey(row), row)),
     page: () => Effect.succeed([]),
     prune: () => Effect.succeed(0),
+    newest: () => Effect.succeed([]),
+    nextStart: () => Effect.undefined,
+    summed: Effect.succeed([]),
+    sums: () => Effect.undefined,
+    beginSums: () => Effect.void,
+    keepSums: () => Effect.void,
     ...change
   }
   const stopped = { has: () => false, add: () => {} } as never
