@@ -53,6 +53,8 @@ interface HeardSession {
 interface State {
   followed: FollowedSessions
   store: UsageStore | undefined
+  /** The scope of the open store. */
+  own: Scope.Closeable | undefined
   problem: string
   openAt: number
   pruneAt: number
@@ -109,6 +111,7 @@ const openStore = Effect.fnUntraced(function* (state: State, { open }: Options, 
   )
   state.followed = adopt(state.followed, records)
   state.store = store
+  state.own = own
   yield* Effect.forkIn(makeSumsAlways(store), own)
   yield* logInfo("use is recorded")
 })
@@ -130,10 +133,19 @@ const prune = Effect.fnUntraced(function* (state: State, store: UsageStore, { li
   if (count > 0) yield* logInfo("old records of use deleted", { count })
 })
 
+/** Closes a store that neither writes nor deletes. It is opened again at the next turn, then with pauses. */
+const closeStore = (state: State): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const { own } = state
+    state.store = undefined
+    state.own = undefined
+    return own === undefined ? Effect.void : Scope.close(own, Exit.void)
+  })
+
 /** Deletes at once what is beyond the limits: a volume that is full stays so otherwise. */
 const makeRoom = (state: State, store: UsageStore, options: Options, now: number): Effect.Effect<void> => {
   state.pruneAt = now
-  return Effect.ignore(prune(state, store, options, now))
+  return Effect.catch(prune(state, store, options, now), () => closeStore(state))
 }
 
 /** Bounds what waits for the store. The log has one line when that begins, and one with the count when it is over. */
@@ -158,7 +170,7 @@ const turn = Effect.fnUntraced(function* (state: State, options: Options) {
   look(state, options)
   const { store } = state
   if (store === undefined) return yield* dropOldest(state)
-  yield* prune(state, store, options, now)
+  yield* prune(state, store, options, now).pipe(Effect.tapError(() => closeStore(state)))
   yield* writeDue(state, store).pipe(
     Effect.tapError(() => Effect.andThen(makeRoom(state, store, options, now), dropOldest(state)))
   )
@@ -174,6 +186,7 @@ export const followSessions = Effect.fnUntraced(function* (
   const state: State = {
     followed: new Map(),
     store: undefined,
+    own: undefined,
     problem: "it has not been opened yet",
     openAt: 0,
     pruneAt: 0,

@@ -48,9 +48,12 @@ const ended = (record: UsageRecord, endedAt: number | undefined): UsageRecord =>
     ? { ...record, stoppedAt: Math.max(record.startedAt, endedAt ?? record.lastSeenAt) }
     : record
 
-/** Takes over the open records of a store that was opened: of sessions of before, or of those that are followed. */
+/**
+ * Takes over the open records of a store that was opened: of sessions of before, or of those that are followed. Other
+ * followed sessions are written again, in case that the store has lost them.
+ */
 export const adopt = (followed: FollowedSessions, open: ReadonlyArray<UsageRecord>): FollowedSessions => {
-  const now = new Map(followed)
+  const now = new Map<string, Followed>([...followed].map(([key, one]) => [key, { ...one, written: undefined }]))
   for (const stored of open) {
     const key = recordKey(stored)
     const seen = followed.get(key)?.record

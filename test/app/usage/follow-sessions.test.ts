@@ -1,6 +1,6 @@
 /** Following sessions over a store that can fail, and how much a look costs. */
 
-import { Effect, Logger } from "effect"
+import { Effect, Logger, type Scope } from "effect"
 import { describe, expect } from "vitest"
 import { CurrentSessionActs, SessionActs } from "../../../src/app/kernel/session-acts.ts"
 import type { ServedSession } from "../../../src/app/services/sessions.ts"
@@ -17,7 +17,7 @@ const full = new UsageStoreError({ operation: "write", detail: "the disk is full
 /** Sessions by their names, and what was done about them. */
 const follower = Effect.fnUntraced(function* (
   change: Partial<UsageStore> = {},
-  open: Effect.Effect<unknown, UsageStoreError> = Effect.void,
+  open: Effect.Effect<unknown, UsageStoreError, Scope.Scope> = Effect.void,
   sessions = new Map<string, SeenSession>()
 ) {
   const lines: Array<string> = []
@@ -103,6 +103,35 @@ describe("following sessions", () => {
     yield* pass("1 second")
     yield* pass("1 second")
     expect(written.size).toBe(2)
+  })
+
+  it.effect("opens a store again that has broken, and writes there what was followed", function* () {
+    const database = { isBroken: false, opened: 0, closed: 0 }
+    const call = <A>(value: A) => Effect.suspend(() => (database.isBroken ? Effect.fail(full) : Effect.succeed(value)))
+    const open = Effect.acquireRelease(
+      Effect.sync(() => {
+        database.opened++
+        database.isBroken = false
+      }),
+      () => Effect.sync(() => database.closed++)
+    )
+    const written: Array<string> = []
+    const sessions = new Map([["s", record({ id: "1" })]])
+    const put = (row: UsageRecord) =>
+      Effect.tap(
+        call(undefined),
+        Effect.sync(() => written.push(row.id))
+      )
+    const { lines } = yield* follower({ put, prune: () => call(0) }, open, sessions)
+    yield* pass("1 minute")
+    database.isBroken = true
+    sessions.set("t", record({ id: "2" }))
+    yield* pass("1 second")
+    yield* pass("1 second")
+    yield* pass("1 second")
+    expect([database.opened, database.closed]).toEqual([2, 1])
+    expect(written).toEqual(["1", "1", "2"])
+    expect(lines).toEqual(["use is recorded", "use is not recorded", "use is recorded"])
   })
 
   it.effect("keeps the newest 20,000 ended sessions while the store cannot be written", function* () {
