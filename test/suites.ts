@@ -46,6 +46,10 @@ const migrated: ReadonlyArray<Need> = ["PostgreSQL", "Flyway"]
 
 /** By the test file below `test/`, without `.test.ts`. */
 export const suites = {
+  "adapters/usage/postgres-store": {
+    needs: ["PostgreSQL 17"],
+    finds: "records of use in PostgreSQL are lost or counted twice, or its password is told"
+  },
   "app/branches/sync/branch-flood": {
     needs: [],
     finds: "branches that never go fill a primary, or stop others' branches"

@@ -154,7 +154,8 @@ const measure = Effect.fnUntraced(function* (sql: SqlClient, store: UsageStore, 
     SUM(LENGTH(sums)) AS bytes, COUNT(*) AS spans FROM usage_sums WHERE sums IS NOT NULL`
   lines.push(
     `  sums of ${Number(size?.spans)} days and months: ${(made.wall / 1_000).toFixed(1)} s, ` +
-      `of processor ${(made.cpu / 1_000).toFixed(1)} s, ${(Number(size?.bytes) / 1_048_576).toFixed(1)} MiB; meanwhile messages waited ` +
+      `of processor ${(made.cpu / 1_000).toFixed(1)} s, ` +
+      `${(Number(size?.bytes) / 1_048_576).toFixed(1)} MiB; meanwhile messages waited ` +
       `${(delays.percentile(99) / 1e6).toFixed(0)} ms at p99, ${(delays.max / 1e6).toFixed(0)} at most`
   )
   for (const [name, which, search] of questions(now)) {

@@ -90,7 +90,7 @@ const others: Readonly<Record<string, unknown>> = {
   "usage.persistence.size": "2Gi",
   "usage.persistence.storageClassName": "fast",
   "usage.persistence.existingClaim": "other",
-  // Records of use, which are on as well, have one writer.
+  // Records of use, which are on as well, are in a volume.
   "operator.replicas": 0,
   "operator.port": 8443,
   "operator.imagePullPolicy": "Never",
@@ -153,5 +153,8 @@ const others: Readonly<Record<string, unknown>> = {
 export const changedAt = (path: ValuePath): object =>
   nested(path, others[path.join(".")] ?? another(at(defaults, ...path), path.join(".")))
 
-/** Values with all of them changed. */
-export const allChanged: object = leavesOf(defaults).map(changedAt).reduce(merged)
+/** Values with all of them changed, except for the claim: records of use in PostgreSQL have no volume. */
+export const allChanged: object = leavesOf(defaults)
+  .filter((path) => path.join(".") !== "usage.persistence.existingClaim")
+  .map(changedAt)
+  .reduce(merged)

@@ -328,6 +328,21 @@ describeHelm("NOTES", (helm) => {
     expect(await annotations({})).toBeUndefined()
   })
 
+  it("name the Secret of records in PostgreSQL, which have no volume and any number of pods", async () => {
+    const usage = { postgres: { secret: "records", key: "uri", caKey: "ca.crt" } }
+    const values = { dashboard: { enabled: true }, usage, operator: { replicas: 2 } }
+    const notes = await chart.notes({ values })
+    expect(notes).toContain("kubectl -n mirrord get secret records\n")
+    expect(notes).not.toContain("volume")
+    const rendered = await chart.render({ values })
+    expect(rendered.objects.filter(({ kind }) => kind === "PersistentVolumeClaim")).toEqual([])
+    const deployment = rendered.get("Deployment", "mirrord-operator")
+    expect(at(deployment, "spec", "strategy", "type")).toBe("RollingUpdate")
+    expect(JSON.stringify(at(deployment, "spec", "template"))).not.toContain("/usage")
+    expect(rendered.env["OPERATOR_USAGE_DATABASE_URL"]).toEqual({ secretKeyRef: { name: "records", key: "uri" } })
+    expect(rendered.env["OPERATOR_USAGE_DATABASE_CA"]).toEqual({ secretKeyRef: { name: "records", key: "ca.crt" } })
+  })
+
   it("say what helps when the hook's pod cannot run", async () => {
     const notes = await chart.notes({
       namespace: "releases",

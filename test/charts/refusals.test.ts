@@ -39,8 +39,10 @@ describeHelm("values that do not install", (helm) => {
   it("are any values of a wrong kind, and the schema advises against the same", async () => {
     const odd = [{ a: 1 }, [{ a: 1 }], "no such thing!", -1, 0.5, "", 7, true]
     let refused = 0
+    // Records of use in PostgreSQL, whose Secret is named here as well, have no claim.
+    const together = advisedLeaves.filter(({ path }) => path.join(".") !== "usage.persistence.existingClaim")
     for (const value of odd) {
-      const judged = advisedLeaves.map((leaf) => ({ ...leaf, isRight: leaf.advises(value) }))
+      const judged = together.map((leaf) => ({ ...leaf, isRight: leaf.advises(value) }))
       const wrong = judged.filter(({ isRight }) => !isRight).map(({ path }) => path.join("."))
       const result = await chart.try({ values: judged.map(({ path }) => nested(path, value)).reduce(merged) })
       const sentences = result instanceof Rendered ? [] : result.sentences

@@ -25,6 +25,7 @@ const companies: ReadonlyArray<object> = [
   {},
   manyFeatures,
   { operator: { metrics: true } },
+  { dashboard: { enabled: true }, usage: { postgres: { secret: "records" } } },
   { operator: { multiCluster: { enabled: true, managementOnly: false } } },
   { tls: { certManager: { enabled: true } } },
   { tls: { data: { "tls.key": "key" } } },
@@ -59,8 +60,8 @@ const neededReaders = (name: string): ReadonlyArray<string> => {
 }
 
 /**
- * An object as its reader in Kubernetes takes it. The operator's variables and files are left out: the operator reads
- * them itself, and files and variables for which it does not look have no reader.
+ * An object as its reader in Kubernetes takes it. The operator's files and its variables, but for those of Secrets, are
+ * left out: the operator reads them itself, and files and variables for which it does not look have no reader.
  */
 const asRead = (name: string, object: KubernetesObject, variables: ReadonlySet<string>): unknown =>
   JSON.parse(
@@ -68,7 +69,8 @@ const asRead = (name: string, object: KubernetesObject, variables: ReadonlySet<s
       if (key === "checksum/config") return undefined
       if (key === "data" && name.endsWith("/mirrord-configmap")) return undefined
       if (key !== "env") return value
-      return name === operatorsPod ? undefined : asList(value).filter((one) => variables.has(asText(at(one, "name"))))
+      const known = asList(value).filter((one) => variables.has(asText(at(one, "name"))))
+      return name === operatorsPod ? known.filter((one) => at(one, "valueFrom", "secretKeyRef") !== undefined) : known
     })
   )
 

@@ -124,6 +124,14 @@
 {{- if and (include "braid.isOutpost" .) $operator.outbound.token }}
 - {name: OPERATOR_OUTBOUND_TOKEN, valueFrom: {secretKeyRef: {name: mirrord-outbound-token, key: token}}}
 {{- end }}
+{{- with .Values.usage.postgres }}
+{{- if and (include "braid.on" $.Values.dashboard.enabled) .secret }}
+- {name: OPERATOR_USAGE_DATABASE_URL, valueFrom: {secretKeyRef: {name: {{ .secret | quote }}, key: {{ .key | quote }}}}}
+{{- with .caKey }}
+- {name: OPERATOR_USAGE_DATABASE_CA, valueFrom: {secretKeyRef: {name: {{ $.Values.usage.postgres.secret | quote }}, key: {{ . | quote }}}}}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- range $name, $value := include "braid.settingValues" . | fromJson }}
 {{- $text := kindIs "slice" $value | ternary (join "," $value) (include "braid.text" $value) }}
 - {name: {{ $name }}, value: {{ $text | quote }}}

@@ -34,10 +34,16 @@ Sessions begin at the primary, and so do the rights of users.
 The use of sessions is recorded. Who may read the reports? Nobody, until you bind the role:
   kubectl create clusterrolebinding mirrord-usage --clusterrole=mirrord-operator-usage-reader --group=GROUP
   braid usage
+{{- if include "braid.hasUsageVolume" . }}
 
 The operator does not start without the volume of the records{{ if .Values.usage.persistence.existingClaim }}, claim {{ include "braid.usageClaim" . }}{{ else if not .Values.usage.persistence.storageClassName }}, of the default StorageClass{{ end }}. If its pod stays Pending:
   kubectl get storageclass
   kubectl -n {{ .Values.namespace }} get persistentvolumeclaim {{ include "braid.usageClaim" . }}
+{{- else }}
+
+The records are in the PostgreSQL database of the Secret {{ .Values.usage.postgres.secret }}. The operator's pod does not start without its key {{ .Values.usage.postgres.key }}:
+  kubectl -n {{ .Values.namespace }} get secret {{ .Values.usage.postgres.secret }}
+{{- end }}
 {{- end }}
 {{- if $isPrimary }}
 
@@ -159,7 +165,7 @@ To uninstall, a pod of {{ include "braid.image" . }} ends all sessions{{ if incl
   braid cleanup --copies{{ if include "braid.hasBranches" . }} --branches{{ end }}{{ if include "braid.endsSplits" . }} --splits{{ end }} --apply
   helm uninstall {{ .Release.Name }} --namespace {{ .Release.Namespace }} --no-hooks
 The chart's README, "Uninstalling", has the same without braid.
-{{- if and (include "braid.on" .Values.createNamespace) (include "braid.on" .Values.dashboard.enabled) }}
+{{- if and (include "braid.on" .Values.createNamespace) (include "braid.hasUsageVolume" .) }}
 The namespace {{ .Values.namespace }} and the records of use in it stay. If you want neither, and nothing else that is in there:
   kubectl delete namespace {{ .Values.namespace }}
 {{- else if include "braid.on" .Values.createNamespace }}

@@ -329,8 +329,15 @@ without https, a CA that is none, no default cluster. What may come later (crede
     {{- $_ := set $taken $port $name -}}
   {{- end -}}
 {{- end -}}
-{{- if and (has (include "braid.text" .Values.dashboard.enabled) $truths) (include "braid.on" .Values.dashboard.enabled) (not (has (include "braid.text" $operator.replicas) (list "0" "1"))) -}}
-  {{- $mistakes = append $mistakes (include "braid.mistake" (list "operator.replicas" "records of use have one writer" $operator.replicas "write 1, or leave dashboard.enabled false")) -}}
+{{- $postgres := .Values.usage.postgres -}}
+{{- if and $postgres.secret .Values.usage.persistence.existingClaim -}}
+  {{- $mistakes = append $mistakes (include "braid.mistake" (list "usage.persistence.existingClaim" "records in PostgreSQL have no volume" .Values.usage.persistence.existingClaim "leave it or usage.postgres.secret empty")) -}}
+{{- end -}}
+{{- if and $postgres.caKey (not $postgres.secret) -}}
+  {{- $mistakes = append $mistakes (include "braid.mistake" (list "usage.postgres.caKey" "it is a key of usage.postgres.secret, which is empty" $postgres.caKey "name the Secret, or leave the key empty")) -}}
+{{- end -}}
+{{- if and (has (include "braid.text" .Values.dashboard.enabled) $truths) (include "braid.hasUsageVolume" .) (not (has (include "braid.text" $operator.replicas) (list "0" "1"))) -}}
+  {{- $mistakes = append $mistakes (include "braid.mistake" (list "operator.replicas" "a volume of records is mounted in one pod" $operator.replicas "write 1, name a PostgreSQL database in usage.postgres.secret, or leave dashboard.enabled false")) -}}
 {{- end -}}
 {{- with include "braid.usageRoom" . -}}
   {{- $mistakes = append $mistakes (include "braid.mistake" (list "usage.maxMebibytes" "beside the records SQLite needs a tenth of usage.persistence.size, and 8 MiB at least" $.Values.usage.maxMebibytes (printf "write %s or less, or give the volume more" .))) -}}
@@ -343,7 +350,7 @@ without https, a CA that is none, no default cluster. What may come later (crede
 {{- $usage := .Values.usage -}}
 {{- $size := include "braid.text" $usage.persistence.size -}}
 {{- $given := include "braid.text" $usage.maxMebibytes -}}
-{{- $isUsed := and (eq (include "braid.text" .Values.dashboard.enabled) "true") (not $usage.persistence.existingClaim) -}}
+{{- $isUsed := and (eq (include "braid.text" .Values.dashboard.enabled) "true") (not $usage.persistence.existingClaim) (not $usage.postgres.secret) -}}
 {{- if and $isUsed (not (include "braid.kindProblem" (list "quantity" $usage.persistence.size))) $size (regexMatch "^[0-9]{1,9}$" $given) -}}
   {{- $whole := include "braid.mebibytes" $size | float64 -}}
   {{- $room := max 0 (min (mulf 0.9 $whole | floor | int64) (sub (floor $whole | int64) 8)) -}}

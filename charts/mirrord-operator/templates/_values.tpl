@@ -11,7 +11,7 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{/* The same, once: the values are the same for all templates, so the first one that is rendered does it, and tells all mistakes at once. */}}
 {{- define "braid.judge" -}}
 {{- $wrong := list -}}
-{{- range $path := list "clusterRole" "clusterRole.mirrord-operator-user-basic" "clusterRole.mirrord-operator-user" "clusterRole.mirrord-operator-ci" "role" "role.mirrord-operator-user" "rbac" "service" "sa" "license" "license.file" "cloud" "cloud.apiKey" "tls" "tls.data" "tls.certManager" "tls.apiService" "networkPolicy" "monitoring" "monitoring.service" "monitoring.serviceMonitor" "monitoring.serviceMonitor.labels" "monitoring.prometheusRule" "monitoring.prometheusRule.labels" "monitoring.grafanaDashboard" "monitoring.grafanaDashboard.labels" "targets" "bounds" "dashboard" "usage" "usage.persistence" "operator" "operator.multiCluster" "operator.multiCluster.clusters" "operator.copyTarget" "operator.cell" "operator.cell.service" "operator.cell.service.annotations" "operator.outbound" "operator.outbound.proxy" "operator.temporalProxy" "operator.kafkaSplittingSidecar" "operator.dbBranching" "operator.shareIngress" "operator.podDisruptionBudget" "operator.requests" "operator.limits" "operator.extraEnv" "operator.labels" "operator.podLabels" "operator.podAnnotations" "operator.preview" "agent" "agent.priorityClass" "agent.extraConfig" "agent.extraEnv" -}}
+{{- range $path := list "clusterRole" "clusterRole.mirrord-operator-user-basic" "clusterRole.mirrord-operator-user" "clusterRole.mirrord-operator-ci" "role" "role.mirrord-operator-user" "rbac" "service" "sa" "license" "license.file" "cloud" "cloud.apiKey" "tls" "tls.data" "tls.certManager" "tls.apiService" "networkPolicy" "monitoring" "monitoring.service" "monitoring.serviceMonitor" "monitoring.serviceMonitor.labels" "monitoring.prometheusRule" "monitoring.prometheusRule.labels" "monitoring.grafanaDashboard" "monitoring.grafanaDashboard.labels" "targets" "bounds" "dashboard" "usage" "usage.persistence" "usage.postgres" "operator" "operator.multiCluster" "operator.multiCluster.clusters" "operator.copyTarget" "operator.cell" "operator.cell.service" "operator.cell.service.annotations" "operator.outbound" "operator.outbound.proxy" "operator.temporalProxy" "operator.kafkaSplittingSidecar" "operator.dbBranching" "operator.shareIngress" "operator.podDisruptionBudget" "operator.requests" "operator.limits" "operator.extraEnv" "operator.labels" "operator.podLabels" "operator.podAnnotations" "operator.preview" "agent" "agent.priorityClass" "agent.extraConfig" "agent.extraEnv" -}}
   {{- $parent := $.Values -}}
   {{- $keys := splitList "." $path -}}
   {{- range $index, $key := $keys -}}
@@ -46,6 +46,7 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- range $field, $default := dict "retentionDays" 1826 "maxMebibytes" 900 -}}
   {{- if has (toString (index $.Values.usage $field)) (list "" "<nil>") -}}{{- $_ := set $.Values.usage $field $default -}}{{- end -}}
 {{- end -}}
+{{- $_ := set .Values.usage.postgres "key" (include "braid.text" .Values.usage.postgres.key | default "DATABASE_URL") -}}
 {{- if has (toString .Values.usage.persistence.size) (list "" "<nil>") -}}{{- $_ := set .Values.usage.persistence "size" "1Gi" -}}{{- end -}}
 {{- range $field, $default := dict "port" 8443 "bootstrapPort" 8444 "certificateHours" 24 -}}
   {{- if has (toString (index $operator.cell $field)) (list "" "<nil>") -}}{{- $_ := set $operator.cell $field $default -}}{{- end -}}
@@ -477,6 +478,11 @@ branchdatabases
 
 {{/* Security of the pod and of its container: the restricted Pod Security Standard. */}}
 {{/* Name of the claim for the volume of records of use. */}}
+{{/* Whether the records of use are in a volume, and not in a PostgreSQL database. */}}
+{{- define "braid.hasUsageVolume" -}}
+{{- if and (include "braid.on" .Values.dashboard.enabled) (not .Values.usage.postgres.secret) -}}true{{- end -}}
+{{- end -}}
+
 {{- define "braid.usageClaim" -}}{{- .Values.usage.persistence.existingClaim | default "mirrord-operator-usage" -}}{{- end -}}
 {{- define "braid.podSecurity" -}}
 runAsNonRoot: true

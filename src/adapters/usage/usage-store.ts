@@ -12,6 +12,7 @@ import type { Period } from "../../domain/usage/concurrency.ts"
 import { storedSums, sumsIn } from "../../domain/usage/stored-sums.ts"
 import { type MachineId, type RecordedId, usageKinds, type UsageRecord } from "../../domain/usage/usage-record.ts"
 import { type PageMark, type UsageLimits, type UsageStore, UsageStoreError } from "../../ports/usage-store.ts"
+import { openPostgres, type PostgresDatabase } from "./postgres-client.ts"
 import { openSqlite } from "./sqlite-client.ts"
 import { updateTables } from "./usage-tables.ts"
 
@@ -74,16 +75,35 @@ const rowOf = (record: UsageRecord) => ({
 /** Records that are deleted at once: a few ms, between which messages are relayed. */
 const portion = 1_000
 
+/** The messages of an error and of its causes: a client says what it did, and the engine beneath what was wrong. */
+const messagesOf = (error: unknown): ReadonlyArray<string> => {
+  const messages: Array<string> = []
+  let at = error
+  while (typeof at === "object" && at !== null) {
+    const { cause, message, reason }: { cause?: unknown; message?: unknown; reason?: unknown } = at
+    const text = asString(message) ?? ""
+    if (text !== "" && !messages.some((known) => known.includes(text))) messages.push(text)
+    at = reason ?? cause
+  }
+  return messages
+}
+
 const failed =
   (operation: UsageStoreError["operation"]) =>
   <A, R>(call: Effect.Effect<A, { readonly message: string }, R>): Effect.Effect<A, UsageStoreError, R> =>
-    Effect.mapError(call, ({ message }) => new UsageStoreError({ operation, detail: message }))
+    Effect.mapError(call, (error) => new UsageStoreError({ operation, detail: messagesOf(error).join(": ") }))
 
-/** The bytes that the records need. Pages that deleted records have left count not. */
+/**
+ * The bytes that records and sums need. Room that deleted rows have left does not count: it is used again, and
+ * PostgreSQL's files keep it. Its rows are estimated by the average of some, with their places in two indexes.
+ */
 const bytesOf = (sql: SqlClient) =>
   Effect.map(
     sql.onDialectOrElse({
-      pg: () => sql<Row>`SELECT pg_total_relation_size('usage_sessions') AS bytes`,
+      pg: () => sql<Row>`SELECT (SELECT COUNT(*) FROM usage_sessions)
+          * (SELECT COALESCE(AVG(pg_column_size(sample)), 0) + 200
+              FROM (SELECT * FROM usage_sessions ORDER BY started_at LIMIT 1000) AS sample)
+          + (SELECT COALESCE(SUM(pg_column_size(sums)), 0) FROM usage_sums) AS bytes`,
       orElse: () => sql<Row>`SELECT (page_count - freelist_count) * page_size AS bytes
         FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()`
     }),
@@ -189,3 +209,9 @@ export const makeUsageStore = Effect.fnUntraced(function* (
 /** The store in a file of SQLite, which is made if it is missing. */
 export const openUsageFile = (path: string): Effect.Effect<UsageStore, UsageStoreError, Scope.Scope> =>
   openSqlite(path).pipe(failed("open"), Effect.flatMap(makeUsageStore))
+
+/** The store in a database of PostgreSQL. */
+export const openUsageDatabase = (
+  database: PostgresDatabase
+): Effect.Effect<UsageStore, UsageStoreError, Scope.Scope> =>
+  openPostgres(database).pipe(failed("open"), Effect.flatMap(makeUsageStore))

@@ -9,12 +9,15 @@ import { version } from "../kernel/version.ts"
 import type { UsageKept } from "../usage/usage-keeping.ts"
 
 /** Where use is recorded; `undefined` if it is not. */
-export const operatorUsage = Effect.map(CurrentSettings, ({ recordsUsage, usageFile }): UsageKept | undefined =>
-  recordsUsage
+export const operatorUsage = Effect.map(CurrentSettings, (settings): UsageKept | undefined =>
+  settings.recordsUsage
     ? {
         open: Effect.flatMap(
           Effect.promise(() => import("../../adapters/usage/usage-store.ts")),
-          ({ openUsageFile }) => openUsageFile(usageFile)
+          ({ openUsageDatabase, openUsageFile }) =>
+            settings.usageDatabase === undefined
+              ? openUsageFile(settings.usageFile)
+              : openUsageDatabase({ url: settings.usageDatabase, authority: settings.usageDatabaseAuthority })
         ),
         workbook: (sheets) =>
           Effect.flatMap(

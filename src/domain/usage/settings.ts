@@ -16,6 +16,16 @@ export const usageSettings = {
     default: "/usage/usage.db",
     about: "the file of the records, in a folder that the operator may write; SQLite makes others beside it"
   },
+  usageDatabase: {
+    variable: "OPERATOR_USAGE_DATABASE_URL",
+    form: "secret",
+    about: "the URL of a PostgreSQL database in which the records are, in place of the file"
+  },
+  usageDatabaseAuthority: {
+    variable: "OPERATOR_USAGE_DATABASE_CA",
+    form: "text",
+    about: "the authority of that server's certificate, PEM; without it, those that Node.js knows"
+  },
   usageRetentionDays: {
     variable: "OPERATOR_USAGE_RETENTION_DAYS",
     form: "days",

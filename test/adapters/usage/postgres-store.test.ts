@@ -1,0 +1,107 @@
+/** The store of use in a real PostgreSQL: the same statements as SQLite's, and a database that goes away. */
+
+import { Effect, Redacted } from "effect"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { openPostgres } from "../../../src/adapters/usage/postgres-client.ts"
+import { makeUsageStore, openUsageDatabase } from "../../../src/adapters/usage/usage-store.ts"
+import type { UsageStore } from "../../../src/ports/usage-store.ts"
+import { sumsHold } from "../../app/usage/sums-property.ts"
+import { record } from "../../domain/usage/some-records.ts"
+import {
+  engineFolder,
+  furtherPath,
+  quickFolder,
+  type Server,
+  startSource
+} from "../../real/engines/postgresql-server.ts"
+import { describeWith } from "../../support/describe-with.ts"
+
+const password = "a-secret-of-records"
+const address = "127.94.0.1"
+const always = { from: Number.MIN_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER }
+
+const database = (more = "?sslmode=disable", word = password) => ({
+  url: Redacted.make(`postgresql://postgres:${word}@${address}/postgres${more}`),
+  authority: undefined
+})
+
+/** The store without records. */
+const empty = Effect.gen(function* () {
+  const sql = yield* Effect.orDie(openPostgres(database()))
+  yield* Effect.orDie(sql`DROP TABLE IF EXISTS usage_sessions, usage_sums, usage_migrations`)
+  yield* Effect.orDie(
+    sql`DROP FUNCTION IF EXISTS usage_sums_insert, usage_sums_update, usage_sums_delete, usage_sums_begin`
+  )
+  return yield* makeUsageStore(sql)
+})
+
+const using = <A, E>(use: (store: UsageStore) => Effect.Effect<A, E>): Promise<A> =>
+  Effect.runPromise(Effect.scoped(Effect.flatMap(empty, use)))
+
+describeWith(["PostgreSQL 17"], "the store of use in PostgreSQL", () => {
+  let server: Server | undefined
+  const folder = engineFolder(quickFolder())
+
+  beforeAll(async () => {
+    server = await startSource(folder.path, address, password, furtherPath)
+  })
+
+  afterAll(async () => {
+    await server?.stop()
+    folder.remove()
+  })
+
+  it("has one row per session, in the order of their starts, and prunes the oldest that have ended", async () => {
+    const [first, second] = [record({ id: "1", startedAt: 5, clusters: ["a"] }), record({ id: "2", startedAt: 1 })]
+    await using((store) =>
+      Effect.gen(function* () {
+        yield* Effect.forEach([first, second, { ...first, startedAt: 7, lastSeenAt: 9 }], store.put)
+        expect(yield* store.page(always, undefined, 5)).toEqual([second, { ...first, lastSeenAt: 9 }])
+        expect(yield* store.page(always, second, 5)).toEqual([{ ...first, lastSeenAt: 9 }])
+        yield* store.put({ ...second, stoppedAt: 20 })
+        expect((yield* store.open).map(({ id }) => id)).toEqual(["1"])
+        expect(yield* store.prune({ before: 6, maxBytes: 1e9 })).toBe(1)
+        expect((yield* store.newest(5)).map(({ id }) => id)).toEqual(["1"])
+      })
+    )
+  })
+
+  it("keeps to its room although PostgreSQL's files do not shrink", async () => {
+    const records = Array.from({ length: 3_000 }, (_, at) => record({ id: `s${at}`, startedAt: at, stoppedAt: at }))
+    const left = await using((store) =>
+      Effect.forEach(records, store.put).pipe(
+        Effect.andThen(store.prune({ before: 0, maxBytes: 700_000 })),
+        Effect.andThen(store.page(always, undefined, 5_000))
+      )
+    )
+    expect([left.length, left[0]?.startedAt]).toEqual([2_000, 1_000])
+  })
+
+  it("makes the reports of sums that the records make", async () => {
+    await sumsHold(empty, 8)
+  })
+
+  it("goes on after its connections were lost", async () => {
+    const kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'braid'"
+    const left = await using((store) =>
+      Effect.gen(function* () {
+        yield* store.put(record({ id: "1" }))
+        yield* Effect.promise(() => server?.query("postgres", kill) ?? Promise.resolve(""))
+        yield* Effect.retry(store.put(record({ id: "2" })), { times: 3 })
+        return yield* store.open
+      })
+    )
+    expect(left.map(({ id }) => id)).toEqual(["1", "2"])
+  })
+
+  it("asks for TLS unless the URL says no, and no error has the password", async () => {
+    const messages = await Promise.all(
+      [database(""), database("?sslmode=disable", "another-secret"), database("?sslmode=some")].map((one) =>
+        Effect.runPromise(Effect.flip(Effect.scoped(openUsageDatabase(one))))
+      )
+    )
+    expect(messages[0]?.message).toMatch(/TLS|SSL/u)
+    expect(messages[1]?.message).toContain("authentication failed")
+    for (const error of messages) expect(JSON.stringify([error.message, error])).not.toContain("secret")
+  })
+})
