@@ -145,7 +145,7 @@ const closeStore = (state: State): Effect.Effect<void> =>
 /** Deletes at once what is beyond the limits: a volume that is full stays so otherwise. */
 const makeRoom = (state: State, store: UsageStore, options: Options, now: number): Effect.Effect<void> => {
   state.pruneAt = now
-  return Effect.catch(prune(state, store, options, now), () => closeStore(state))
+  return prune(state, store, options, now).pipe(Effect.catch(() => closeStore(state)))
 }
 
 /** Bounds what waits for the store. The log has one line when that begins, and one with the count when it is over. */
