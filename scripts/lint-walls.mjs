@@ -113,6 +113,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
   "src/app/branches/sync": inApp("kernel", "api", "services", "branches"),
   "src/app/metrics": inApp("kernel", "api"),
   "src/app/usage": inApp("kernel", "api", "services"),
+  "src/app/dashboard": inApp("kernel", "api"),
   "src/app/operator": inApp(
     "kernel",
     "api",
@@ -146,7 +147,8 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
     "copies",
     "queues",
     "outbound",
-    "usage"
+    "usage",
+    "dashboard"
   ),
   "src/app": ["src/**"],
   "lab/memory": ["src/**"],
@@ -224,6 +226,7 @@ export const holds = /** @type {Readonly<Record<string, string>>} */ ({
   "src/app/outbound": "tunnels: the cell that takes them, the outpost that dials, and members reached through them",
   "src/app/branches/sync": "branches that a primary has made in its default cluster",
   "src/app/metrics": "the port of metrics",
+  "src/app/dashboard": "the port of the page of use, for an ingress, with the login",
   "src/app/usage": "follows sessions, writes the records of their use, and makes reports of them",
   "src/app/operator": "puts the list of capabilities together: settings, replicas",
   "src/app/commands": "`braid doctor`, `status`, `sessions`, `branches`, `logs`, `join`, `leave`, `cleanup` and others",

@@ -40,7 +40,11 @@ export const leavesOf = (map: object): ReadonlyArray<ValuePath> =>
 
 /** Values beside which others act that do not act alone. */
 export const manyFeatures = {
-  dashboard: { enabled: true },
+  dashboard: {
+    enabled: true,
+    ingress: { enabled: true, host: "mirrord.example.com" },
+    oidc: { issuer: "https://login.example.com", clientId: "braid", secret: "login", groups: ["dev"] }
+  },
   networkPolicy: { enabled: true },
   monitoring: {
     serviceMonitor: { enabled: true },
@@ -85,6 +89,17 @@ const others: Readonly<Record<string, unknown>> = {
   "bounds.agents": 7,
   "bounds.branchesPerNamespace": 7,
   "bounds.branches": 7,
+  // It is on beside the others.
+  "dashboard.ingress.enabled": false,
+  "dashboard.ingress.host": "other.example.com",
+  "dashboard.ingress.className": "nginx",
+  "dashboard.ingress.annotations": { "example.com/a": "b" },
+  "dashboard.ingress.tlsSecret": "other",
+  "dashboard.oidc.issuer": "https://other.example.com",
+  "dashboard.oidc.secret": "other",
+  "dashboard.oidc.scopes": ["openid", "groups"],
+  "dashboard.oidc.groups": ["ops"],
+  "dashboard.oidc.emails": ["jane@example.com"],
   "usage.retentionDays": 30,
   "usage.maxMebibytes": 500,
   "usage.persistence.size": "2Gi",

@@ -48,6 +48,7 @@ export const settingsFrom = async (
     }
     const texts = Object.entries(env).flatMap(([name, value]) => {
       if (typeof value === "string") return [[name, value.replace(/^\/mirrord-config/u, folder)]]
+      if (name === "OPERATOR_DASHBOARD_OIDC_CLIENT_SECRET") return [[name, "of a Secret"]]
       return Predicate.hasProperty(value, "fieldRef") ? [[name, "of the pod"]] : []
     })
     const provider = ConfigProvider.fromEnv({ env: Object.fromEntries(texts) as Record<string, string> })

@@ -7,6 +7,7 @@
 {{- $absent := dict -}}
 {{- if not (include "braid.isPrimary" .) -}}{{- $_ := set $absent "primary" true -}}{{- end -}}
 {{- if not (include "braid.isCell" .) -}}{{- $_ := set $absent "cell" true -}}{{- end -}}
+{{- if not (include "braid.hasDashboard" .) -}}{{- $_ := set $absent "dashboard" true -}}{{- end -}}
 {{- if not (include "braid.isMember" .) -}}{{- $_ := set $absent "member" true -}}{{- end -}}
 {{- if not (include "braid.isOutpost" .) -}}{{- $_ := set $absent "outpost" true -}}{{- end -}}
 {{- range $name, $setting := include "braid.settings" . | fromYaml -}}
@@ -131,6 +132,9 @@
 - {name: OPERATOR_USAGE_DATABASE_CA, valueFrom: {secretKeyRef: {name: {{ $.Values.usage.postgres.secret | quote }}, key: {{ . | quote }}}}}
 {{- end }}
 {{- end }}
+{{- end }}
+{{- if include "braid.hasDashboard" . }}
+- {name: OPERATOR_DASHBOARD_OIDC_CLIENT_SECRET, valueFrom: {secretKeyRef: {name: {{ .Values.dashboard.oidc.secret | quote }}, key: clientSecret}}}
 {{- end }}
 {{- range $name, $value := include "braid.settingValues" . | fromJson }}
 {{- $text := kindIs "slice" $value | ternary (join "," $value) (include "braid.text" $value) }}

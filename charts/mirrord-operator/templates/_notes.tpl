@@ -36,6 +36,12 @@ The use of sessions is recorded. Who may read the reports? Nobody, until you bin
   braid usage
 {{- if include "braid.hasUsageVolume" . }}
 
+{{- if include "braid.hasDashboard" . }}
+
+The page of use: https://{{ .Values.dashboard.ingress.host }}/
+At {{ .Values.dashboard.oidc.issuer }} its redirect URI is https://{{ .Values.dashboard.ingress.host }}/callback
+{{- end }}
+
 The operator does not start without the volume of the records{{ if .Values.usage.persistence.existingClaim }}, claim {{ include "braid.usageClaim" . }}{{ else if not .Values.usage.persistence.storageClassName }}, of the default StorageClass{{ end }}. If its pod stays Pending:
   kubectl get storageclass
   kubectl -n {{ .Values.namespace }} get persistentvolumeclaim {{ include "braid.usageClaim" . }}

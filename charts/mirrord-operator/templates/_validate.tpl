@@ -166,6 +166,19 @@ without https, a CA that is none, no default cluster. What may come later (crede
   {{- end -}}
 {{- end -}}
 
+{{- if include "braid.hasDashboard" . -}}
+  {{- $dashboard := .Values.dashboard -}}
+  {{- range $row := list (list "ingress.host" "browsers need a name of the page" "write for example mirrord.example.com") (list "oidc.issuer" "people log in there" "write for example https://login.example.com") (list "oidc.clientId" "the provider must know the page" "write the page's name at the provider") (list "oidc.secret" "the provider must know the page" "write the name of a Secret with the key clientSecret") -}}
+    {{- $value := index $dashboard (splitList "." (first $row) | first) (splitList "." (first $row) | last) -}}
+    {{- if eq (include "braid.text" $value) "" -}}
+      {{- $mistakes = append $mistakes (include "braid.mistake" (list (print "dashboard." (first $row)) (index $row 1) $value (last $row))) -}}
+    {{- end -}}
+  {{- end -}}
+  {{- if not (or $dashboard.oidc.groups $dashboard.oidc.emails) -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list "dashboard.oidc.groups" "the page would show nothing to anyone" $dashboard.oidc.groups "list groups, or people in dashboard.oidc.emails")) -}}
+  {{- end -}}
+{{- end -}}
+
 {{- if include "braid.takesPeople" . -}}
   {{- range $group := .Values.operator.outbound.proxy.groups -}}
     {{- $name := include "braid.peopleGroup" (list $ $group) -}}
@@ -178,7 +191,7 @@ without https, a CA that is none, no default cluster. What may come later (crede
 {{- $settings := include "braid.settings" . | fromYaml -}}
 {{- range $name, $value := include "braid.settingValues" . | fromJson -}}
   {{- $setting := index $settings $name -}}
-  {{- if and $setting.pattern (or (not $setting.separator) (has $setting.form (list "ranges" "groups" "extraKeys"))) (ne $setting.form "truth") -}}
+  {{- if and $setting.pattern (or (not $setting.separator) (has $setting.form (list "ranges" "groups" "extraKeys" "scopes" "emails"))) (ne $setting.form "truth") -}}
     {{- $text := kindIs "slice" $value | ternary (join "," $value) (include "braid.text" $value) -}}
     {{- with include "braid.formProblem" (list $setting $text) -}}
       {{- $mistakes = append $mistakes (include "braid.mistake" (list $setting.value . $value $setting.cure)) -}}
@@ -317,11 +330,12 @@ without https, a CA that is none, no default cluster. What may come later (crede
 {{- if and (include "braid.servesMetrics" .) (eq (include "braid.apiPort" .) (include "braid.metricsPort" .)) (ne (include "braid.metricsPort" .) "0") -}}
   {{- $mistakes = append $mistakes (printf "operator: OPERATOR_METRICS_ADDR and OPERATOR_ADDR have the same port, %s; give metrics another port." (include "braid.metricsPort" .)) -}}
 {{- end -}}
-{{- if include "braid.isCell" . -}}
+{{- if or (include "braid.isCell" .) (include "braid.hasDashboard" .) -}}
   {{- $taken := dict (include "braid.apiPort" .) "OPERATOR_ADDR" -}}
   {{- if include "braid.servesMetrics" . -}}{{- $_ := set $taken (include "braid.metricsPort" .) "OPERATOR_METRICS_ADDR" -}}{{- end -}}
   {{- $wanted := include "braid.settingValues" . | fromJson -}}
-  {{- range $name := list "OPERATOR_CELL_PORT" "OPERATOR_CELL_BOOTSTRAP_PORT" "OPERATOR_CELL_WEBSOCKET_PORT" -}}
+  {{- if include "braid.hasDashboard" . -}}{{- $_ := set $wanted "OPERATOR_DASHBOARD_PORT" (include "braid.dashboardPort" .) -}}{{- end -}}
+  {{- range $name := list "OPERATOR_CELL_PORT" "OPERATOR_CELL_BOOTSTRAP_PORT" "OPERATOR_CELL_WEBSOCKET_PORT" "OPERATOR_DASHBOARD_PORT" -}}
     {{- $port := index $operator.extraEnv $name | default (index $wanted $name) | include "braid.text" -}}
     {{- with and $port (index $taken $port) -}}
       {{- $mistakes = append $mistakes (printf "operator: %s and %s have the same port, %s; give %s another port." $name . $port $name) -}}

@@ -11,7 +11,7 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{/* The same, once: the values are the same for all templates, so the first one that is rendered does it, and tells all mistakes at once. */}}
 {{- define "braid.judge" -}}
 {{- $wrong := list -}}
-{{- range $path := list "clusterRole" "clusterRole.mirrord-operator-user-basic" "clusterRole.mirrord-operator-user" "clusterRole.mirrord-operator-ci" "role" "role.mirrord-operator-user" "rbac" "service" "sa" "license" "license.file" "cloud" "cloud.apiKey" "tls" "tls.data" "tls.certManager" "tls.apiService" "networkPolicy" "monitoring" "monitoring.service" "monitoring.serviceMonitor" "monitoring.serviceMonitor.labels" "monitoring.prometheusRule" "monitoring.prometheusRule.labels" "monitoring.grafanaDashboard" "monitoring.grafanaDashboard.labels" "targets" "bounds" "dashboard" "usage" "usage.persistence" "usage.postgres" "operator" "operator.multiCluster" "operator.multiCluster.clusters" "operator.copyTarget" "operator.cell" "operator.cell.service" "operator.cell.service.annotations" "operator.outbound" "operator.outbound.proxy" "operator.temporalProxy" "operator.kafkaSplittingSidecar" "operator.dbBranching" "operator.shareIngress" "operator.podDisruptionBudget" "operator.requests" "operator.limits" "operator.extraEnv" "operator.labels" "operator.podLabels" "operator.podAnnotations" "operator.preview" "agent" "agent.priorityClass" "agent.extraConfig" "agent.extraEnv" -}}
+{{- range $path := list "clusterRole" "clusterRole.mirrord-operator-user-basic" "clusterRole.mirrord-operator-user" "clusterRole.mirrord-operator-ci" "role" "role.mirrord-operator-user" "rbac" "service" "sa" "license" "license.file" "cloud" "cloud.apiKey" "tls" "tls.data" "tls.certManager" "tls.apiService" "networkPolicy" "monitoring" "monitoring.service" "monitoring.serviceMonitor" "monitoring.serviceMonitor.labels" "monitoring.prometheusRule" "monitoring.prometheusRule.labels" "monitoring.grafanaDashboard" "monitoring.grafanaDashboard.labels" "targets" "bounds" "dashboard" "dashboard.ingress" "dashboard.ingress.annotations" "dashboard.oidc" "usage" "usage.persistence" "usage.postgres" "operator" "operator.multiCluster" "operator.multiCluster.clusters" "operator.copyTarget" "operator.cell" "operator.cell.service" "operator.cell.service.annotations" "operator.outbound" "operator.outbound.proxy" "operator.temporalProxy" "operator.kafkaSplittingSidecar" "operator.dbBranching" "operator.shareIngress" "operator.podDisruptionBudget" "operator.requests" "operator.limits" "operator.extraEnv" "operator.labels" "operator.podLabels" "operator.podAnnotations" "operator.preview" "agent" "agent.priorityClass" "agent.extraConfig" "agent.extraEnv" -}}
   {{- $parent := $.Values -}}
   {{- $keys := splitList "." $path -}}
   {{- range $index, $key := $keys -}}
@@ -48,6 +48,9 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- end -}}
 {{- $_ := set .Values.usage.postgres "key" (include "braid.text" .Values.usage.postgres.key | default "DATABASE_URL") -}}
 {{- if has (toString .Values.usage.persistence.size) (list "" "<nil>") -}}{{- $_ := set .Values.usage.persistence "size" "1Gi" -}}{{- end -}}
+{{- range $field, $default := dict "scopes" (list "openid" "profile" "email") "groupsClaim" "groups" "groups" list "emails" list -}}
+  {{- if has (toString (index $.Values.dashboard.oidc $field)) (list "" "<nil>") -}}{{- $_ := set $.Values.dashboard.oidc $field $default -}}{{- end -}}
+{{- end -}}
 {{- range $field, $default := dict "port" 8443 "bootstrapPort" 8444 "certificateHours" 24 -}}
   {{- if has (toString (index $operator.cell $field)) (list "" "<nil>") -}}{{- $_ := set $operator.cell $field $default -}}{{- end -}}
 {{- end -}}
@@ -301,6 +304,14 @@ replicas that have not ended yet. Only helm with a cluster sees any.
 {{- define "braid.metricsPort" -}}
 {{- $own := include "braid.text" .Values.operator.extraEnv.OPERATOR_METRICS_ADDR -}}
 {{- regexFind "[0-9]+$" $own | default "9000" -}}
+{{- end -}}
+{{/* The page of use is served for an ingress. */}}
+{{- define "braid.hasDashboard" -}}
+{{- $trues := include "braid.trueWords" . | splitList " " -}}
+{{- if and (has (include "braid.text" .Values.dashboard.enabled) $trues) (has (include "braid.text" .Values.dashboard.ingress.enabled) $trues) -}}true{{- end -}}
+{{- end -}}
+{{- define "braid.dashboardPort" -}}
+{{- include "braid.text" .Values.operator.extraEnv.OPERATOR_DASHBOARD_PORT | default "8050" -}}
 {{- end -}}
 {{- define "braid.isMember" -}}{{- include "braid.on" .Values.operator.multiClusterMember -}}{{- end -}}
 {{/* This primary takes the tunnels of members that dial out. */}}

@@ -8,7 +8,15 @@ import { Config, ConfigProvider, Context, Effect, Option, Schema, Struct } from 
 import { extraEnvironment } from "../../domain/agents/agent-configuration.ts"
 import { agentSettings } from "../../domain/agents/settings.ts"
 import { branchSettings } from "../../domain/branches/settings.ts"
-import { formOf, hasForm, type Setting, type SettingCard, type ValuesOf } from "../../domain/catalogue/setting.ts"
+import {
+  type Form,
+  formOf,
+  forms,
+  hasForm,
+  type Setting,
+  type SettingCard,
+  type ValuesOf
+} from "../../domain/catalogue/setting.ts"
 import { copySettings } from "../../domain/copies/settings.ts"
 import { fleetSettings } from "../../domain/fleet/settings.ts"
 import { leadershipSettings } from "../../domain/leadership/settings.ts"
@@ -53,6 +61,9 @@ export const settingCards: Readonly<Record<string, SettingCard>> = {
   Agents: agentSettings
 }
 
+const isList = (form: Setting["form"]): boolean =>
+  form === "words" || Object.entries<Form>(forms).some(([name, { separator }]) => name === form && separator === ",")
+
 const parsed = (form: Setting["form"], text: string): unknown => {
   switch (form) {
     case "port":
@@ -65,15 +76,8 @@ const parsed = (form: Setting["form"], text: string): unknown => {
       return Number(text)
     case "leaseTime":
       return Number(text) * 1000
-    case "words":
-    case "objectNames":
-    case "namespaces":
-    case "ranges":
-    case "groups":
-    case "extraKeys":
-      return text.split(",")
     default:
-      return text
+      return isList(form) ? text.split(",") : text
   }
 }
 

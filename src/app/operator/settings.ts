@@ -181,12 +181,18 @@ const portMistakes = ({ address, metrics, metricsAddress }: SettingValues): Read
   return [{ file: "environment", field: "OPERATOR_METRICS_ADDR", value: metricsAddress, cure, message }]
 }
 
-/** The mistakes of a cell on a port that the operator listens on already. */
-const cellPortMistakes = (env: SettingValues): ReadonlyArray<ConfigurationMistake> => {
-  if (!env.takesTunnels) return []
+/** The mistakes of a cell, or of the page of use, on a port that the operator listens on already. */
+const furtherPortMistakes = (env: SettingValues): ReadonlyArray<ConfigurationMistake> => {
   const taken = new Map([[splitAddress(env.address).port, "OPERATOR_ADDR"]])
   if (env.metrics) taken.set(splitAddress(env.metricsAddress).port, "OPERATOR_METRICS_ADDR")
-  const wanted = { OPERATOR_CELL_PORT: env.cellPort, OPERATOR_CELL_BOOTSTRAP_PORT: env.bootstrapPort }
+  const wanted = {
+    ...(env.takesTunnels && {
+      OPERATOR_CELL_PORT: env.cellPort,
+      OPERATOR_CELL_BOOTSTRAP_PORT: env.bootstrapPort,
+      ...(env.webSocketPort !== undefined && { OPERATOR_CELL_WEBSOCKET_PORT: env.webSocketPort })
+    }),
+    ...(env.servesDashboard && { OPERATOR_DASHBOARD_PORT: env.dashboardPort })
+  }
   return Object.entries(wanted).flatMap(([field, port]) => {
     const other = taken.get(port)
     taken.set(port, field)
@@ -240,6 +246,35 @@ const dialMistakes = ({ cellAddress, dialsOut, isMember }: SettingValues): Reado
   return [{ file: "environment", field: "OPERATOR_OUTBOUND_CELL", value: "nothing", cure, message }]
 }
 
+/** The mistakes of a page of use that lacks what a login needs. */
+const dashboardMistakes = (env: SettingValues): ReadonlyArray<ConfigurationMistake> => {
+  if (!env.servesDashboard) return []
+  const needed = {
+    OPERATOR_DASHBOARD_HOST: [env.dashboardHost, "write the name by which browsers reach the page"],
+    OPERATOR_DASHBOARD_OIDC_ISSUER: [env.oidcIssuer, "write the URL of the provider at which people log in"],
+    OPERATOR_DASHBOARD_OIDC_CLIENT_ID: [env.oidcClientId, "write the page's name at the provider"],
+    OPERATOR_DASHBOARD_OIDC_CLIENT_SECRET: [env.oidcClientSecret, "write the page's secret at the provider"],
+    OPERATOR_DASHBOARD_OIDC_GROUPS: [
+      [...env.oidcGroups, ...env.oidcEmails].length > 0 || undefined,
+      "list groups, or people in OPERATOR_DASHBOARD_OIDC_EMAILS; without any the page shows nothing to anyone"
+    ],
+    OPERATOR_USAGE_ENABLED: [env.recordsUsage || undefined, "set it to true; without records there is no page"]
+  } as const
+  return Object.entries(needed).flatMap(([field, [value, cure]]) =>
+    value === undefined
+      ? [
+          {
+            file: "environment",
+            field,
+            value: "nothing",
+            cure,
+            message: `OPERATOR_DASHBOARD_INGRESS is true, but ${field} is not set; ${cure}.`
+          }
+        ]
+      : []
+  )
+}
+
 /** The mistake of a group that is the cluster's own: no person of a primary is ever in it. */
 const peopleMistakes = ({ peopleGroups, peoplePrefix }: SettingValues): ReadonlyArray<ConfigurationMistake> => {
   const group = reservedGroup({ groups: peopleGroups, prefix: peoplePrefix })
@@ -257,11 +292,12 @@ const mistakesTogether = (env: SettingValues): ReadonlyArray<ConfigurationMistak
   return [
     ...(problem === undefined ? [] : [leaseMistake(problem)]),
     ...portMistakes(env),
-    ...cellPortMistakes(env),
+    ...furtherPortMistakes(env),
     ...pathMistakes(env),
     ...shardingMistakes(env),
     ...dialMistakes(env),
     ...peopleMistakes(env),
+    ...dashboardMistakes(env),
     ...halfPair(
       { OPERATOR_TLS_CERT_PATH: certificatePath, OPERATOR_TLS_KEY_PATH: keyPath },
       "a certificate that is made at each start"

@@ -118,6 +118,33 @@ export const forms = {
     must: "keys of extras in lower case, separated by commas without blanks",
     cure: "write for example example.com/team"
   },
+  hostName: {
+    pattern: objectName,
+    maxLength: 253,
+    must: "the name of a host in lower case, without a port",
+    cure: "write for example mirrord.example.com"
+  },
+  /** An issuer has neither query nor fragment (OpenID Connect Core, section 2). */
+  issuer: {
+    pattern: /^https:\/\/[0-9A-Za-z_.-]+(:[0-9]{1,5})?(\/[0-9A-Za-z._~!$&'()*+,;=:@%/-]*)?$/u,
+    must: "an https URL",
+    cure: "write for example https://login.example.com"
+  },
+  /** As a scope of OAuth has it (RFC 6749, section 3.3), without commas. */
+  scopes: {
+    pattern: /^[!#-+\--[\]-~]+$/u,
+    maxLength: 253,
+    separator: ",",
+    must: "scopes, separated by commas without blanks",
+    cure: "write for example openid,email,groups"
+  },
+  emails: {
+    pattern: /^[^,@\s\p{Cc}]+@[^,@\s\p{Cc}]+$/u,
+    maxLength: 253,
+    separator: ",",
+    must: "e-mail addresses, separated by commas without blanks",
+    cure: "write for example jane@example.com"
+  },
   /** Without a user: passwords belong into headers. */
   collector: {
     pattern:
@@ -153,6 +180,10 @@ interface Values extends Readonly<Record<CheckedForm, unknown>> {
   readonly groups: ReadonlyArray<string>
   readonly userPrefix: string
   readonly extraKeys: ReadonlyArray<string>
+  readonly hostName: string
+  readonly issuer: string
+  readonly scopes: ReadonlyArray<string>
+  readonly emails: ReadonlyArray<string>
   readonly collector: string
   readonly words: ReadonlyArray<string>
   /** A JSON object of variables. */
@@ -165,10 +196,20 @@ interface Values extends Readonly<Record<CheckedForm, unknown>> {
 /**
  * Installations in which values of the chart act: primaries, other clusters, to which users connect directly, members,
  * clusters with agents or with targets, those with the databases of sessions, those that split queues, primaries that
- * take tunnels and members that dial them.
- * `charts/mirrord-operator/files/roles.yaml` has the sentence for each.
+ * take tunnels and members that dial them, those with a page of use. `charts/mirrord-operator/files/roles.yaml` has the
+ * sentence for each.
  */
-type SettingRole = "primary" | "direct" | "member" | "agents" | "targets" | "databases" | "splits" | "cell" | "outpost"
+type SettingRole =
+  | "primary"
+  | "direct"
+  | "member"
+  | "agents"
+  | "targets"
+  | "databases"
+  | "splits"
+  | "cell"
+  | "outpost"
+  | "dashboard"
 
 interface SettingOf<F extends keyof Values> {
   readonly variable: string

@@ -127,6 +127,31 @@ describe("settings", () => {
     expect(Exit.isSuccess(await read({ ...cell, OPERATOR_CELL: "false" }))).toBe(true)
   })
 
+  it("refuse a page of use that lacks what a login needs, or whose port is taken", async () => {
+    const page = { OPERATOR_DASHBOARD_INGRESS: "true", OPERATOR_DASHBOARD_PORT: "8443", OPERATOR_ADDR: "[::]:8443" }
+    const { message } = await refusal(page)
+    expect(message.split("\n").map((sentence) => sentence.split(";")[0])).toEqual([
+      "OPERATOR_DASHBOARD_PORT and OPERATOR_ADDR have the same port, 8443",
+      ...["HOST", "OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET", "OIDC_GROUPS"].map(
+        (name) => `OPERATOR_DASHBOARD_INGRESS is true, but OPERATOR_DASHBOARD_${name} is not set`
+      ),
+      "OPERATOR_DASHBOARD_INGRESS is true, but OPERATOR_USAGE_ENABLED is not set"
+    ])
+    const whole = {
+      ...page,
+      OPERATOR_DASHBOARD_PORT: "8050",
+      OPERATOR_DASHBOARD_HOST: "mirrord.example.com",
+      OPERATOR_DASHBOARD_OIDC_ISSUER: "https://login.example.com",
+      OPERATOR_DASHBOARD_OIDC_CLIENT_ID: "braid",
+      OPERATOR_DASHBOARD_OIDC_CLIENT_SECRET: "secret",
+      OPERATOR_DASHBOARD_OIDC_EMAILS: "jane@example.com",
+      OPERATOR_USAGE_ENABLED: "true"
+    }
+    expect(Exit.isSuccess(await read(whole))).toBe(true)
+    const clear = { ...whole, OPERATOR_DASHBOARD_OIDC_ISSUER: "http://login.example.com" }
+    expect(Exit.isSuccess(await read(clear))).toBe(false)
+  })
+
   it("say how agents' pods run and are pulled, and refuse names that no object can have", async () => {
     const agentsOf = settingOf("agents")
     expect(await agentsOf({})).toMatchObject({ serviceAccount: undefined, imagePullSecrets: [] })

@@ -104,6 +104,22 @@ const texts: Readonly<Record<Setting["form"], fc.Arbitrary<unknown>>> = {
     fc.constantFrom("dev", "dev,ops of a", "oidc:a/b,Ärzte"),
     fc.constantFrom("dev, ops", ",", "a,", " a", "a\nb", true, "x".repeat(254))
   ),
+  hostName: mostly(
+    fc.constantFrom("mirrord.example.com", "a", "a-1.b"),
+    fc.constantFrom("Mirrord.example.com", "a:443", "https://a", "a..b", true)
+  ),
+  issuer: mostly(
+    fc.constantFrom("https://login.example.com", "https://a:8443/realms/b", "https://a/"),
+    fc.constantFrom("http://login.example.com", "login.example.com", "https://a?b", "https://a/#b", "https://", true)
+  ),
+  scopes: mostly(
+    fc.constantFrom("openid", "openid,email,groups", "openid,https://a/b"),
+    fc.constantFrom("openid email", "a,", ",", "Ä", true)
+  ),
+  emails: mostly(
+    fc.constantFrom("jane@example.com", "a@b,c@d"),
+    fc.constantFrom("jane", "@b", "a@", "a@b, c@d", "a@b@c", true)
+  ),
   userPrefix: mostly(fc.constantFrom("primary:", "-", "a.b/", "oidc#"), fc.constantFrom("primary", ":", "a b:", true)),
   extraKeys: mostly(
     fc.constantFrom("scopes", "example.com/team,a"),

@@ -13,6 +13,7 @@ import { admitRequest, authPath } from "../../../domain/commands/ui/admit-reques
 import type { FleetPage } from "../../../domain/commands/ui/fleet-page.ts"
 import type { UsagePage } from "../../../domain/commands/ui/usage-page.ts"
 import { listenAtOneOf, portOf } from "../../api/listen.ts"
+import { pageHeaders } from "../../api/page-headers.ts"
 import type { UsageWish } from "../overview/read-usage.ts"
 import type { UsageFileFormat } from "../overview/usage-command.ts"
 import { guardApi } from "./guard-api.ts"
@@ -63,19 +64,6 @@ const usagePath = "/usage"
 const browserTime = 30_000
 /** How long a page may leave its news unread, ms, until its connection is ended. */
 const unreadTime = 60_000
-
-/** No other site may show, read or load anything of the page, and the page loads nothing from elsewhere. */
-const headers = {
-  "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-  "x-frame-options": "DENY",
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-  "cache-control": "no-store"
-}
 
 const text = (body: string, status: number) => HttpServerResponse.text(`${body}\n`, { status })
 
@@ -291,7 +279,7 @@ export const serveUi = Effect.fnUntraced(function* (
   const api = options.api && (yield* guardApi(options.api, port))
   const both = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) =>
     api === undefined || below(options.folder, url) !== undefined ? page : api.answer
-  ).pipe(Effect.map(HttpServerResponse.setHeaders(headers)))
+  ).pipe(Effect.map(HttpServerResponse.setHeaders(pageHeaders)))
   server.on("request", yield* NodeHttpServer.makeHandler(both, { scope }))
   if (api !== undefined) server.on("upgrade", api.upgrade)
   yield* Effect.acquireRelease(listenAtOneOf(server, { host: "127.0.0.1", port: options.port }, undefined), () =>
