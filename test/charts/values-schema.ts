@@ -36,8 +36,9 @@ const kinds = [
   "whole"
 ]
 
-/** The values whose kind decides alone whether they are refused. */
+/** The values whose kind decides alone whether they are refused; a page at an ingress needs others beside it. */
 export const advisedLeaves = leavesOf(defaults)
+  .filter((path) => path.join(".") !== "dashboard.ingress.enabled")
   .filter((path) => kinds.includes(asText(at(known, ...path) ?? "")))
   .map((path) => ({
     path,
