@@ -86,8 +86,8 @@ const stopDistant = (stopping: Stopping, session: DistantSession, how: Stop): Ef
           ? Effect.void
           : Effect.fail(
               internalError(
-                `Session ${name} of cluster ${error.cluster} is not stopped: ${error.detail}. Try again in a moment, ` +
-                  "or stop it at the operator of that cluster."
+                `Session ${name} of cluster ${error.cluster} is not stopped: ${error.detail}. ${cureOf(error)} ` +
+                  "Or stop it at the operator of that cluster."
               )
             )
       )

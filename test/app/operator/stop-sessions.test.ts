@@ -56,6 +56,24 @@ describe("the parts of sessions over many clusters", () => {
   })
 })
 
+describe("one session of another operator", () => {
+  const session = (stop: DistantSession["stop"]): DistantSession =>
+    ({ ...distant("a-session", stop), info: () => ({ id: "5", namespace: "shop" }) }) as unknown as DistantSession
+
+  for (const [reason, cure] of [
+    ["Unreachable", "Try again in a moment."],
+    ["Forbidden", "Ask an administrator of the operator for it."]
+  ] as const)
+    it.effect(`that answers ${reason} is not stopped, and the user is told what to do`, function* () {
+      const error = new KubeError({ cluster: "b", operation: "delete", reason, detail: "no" })
+      const { message } = yield* Effect.flip(stopSession(stoppingOf([session(Effect.fail(error))]), "5", by, undefined))
+      assert.strictEqual(
+        message,
+        `Session a-session of cluster b is not stopped: no. ${cure} Or stop it at the operator of that cluster.`
+      )
+    })
+})
+
 describe("all sessions of other operators", () => {
   it.effect("are stopped though one operator does not answer", function* () {
     const stopped: Array<string> = []
