@@ -111,6 +111,18 @@ const sessionBoundsOf = ({ bounds, maxSessionSecs, podlessMillis, sessionTtlSecs
   sessionTtlSecs
 })
 
+const noElection = logInfo(
+  "no leader is elected: OPERATOR_POD_NAME and OPERATOR_POD_UID are not set; no other process may run an operator " +
+    "for this cluster"
+)
+
+/** The page of use, whose parts are loaded only where it is served. */
+const serveUse = (settings: Settings, facade: OperatorFacade["Service"]) =>
+  Effect.flatMap(
+    Effect.promise(() => import("./operator-dashboard.ts")),
+    ({ operatorDashboard }) => operatorDashboard(settings, facade)
+  )
+
 const serve = Effect.fnUntraced(function* (
   settings: Settings,
   config: KubeConfig
@@ -139,13 +151,9 @@ const serve = Effect.fnUntraced(function* (
     room
   }).pipe(Effect.provideService(OperatorFacade, elected.facade), Effect.provideService(CurrentTracing, tracing))
   if (settings.metrics !== undefined) yield* serveMetrics({ ...settings.metrics, leads: elected.leads })
+  if (settings.values.servesDashboard) yield* serveUse(settings, elected.facade)
   yield* logInfo("operator serves", { version, port, role: yield* roleOf(settings, connector.own.api) })
-  if (settings.candidacy === undefined) {
-    yield* logInfo(
-      "no leader is elected: OPERATOR_POD_NAME and OPERATOR_POD_UID are not set; no other process may run an " +
-        "operator for this cluster"
-    )
-  }
+  if (settings.candidacy === undefined) yield* noElection
   const configuration = yield* configurationOf(settings, connector.own.api)
   // Started after the server, so that only a process that has got its port takes part in the election.
   return yield* runReplica({

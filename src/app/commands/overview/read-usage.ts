@@ -57,24 +57,17 @@ const trendsIn = (answer: unknown): UsageTrends | undefined => {
     : undefined
 }
 
-/** Reads of the chosen cluster until the scope ends. */
-export const makeUsageReader = Effect.fnUntraced(function* (
-  choice: KubeConfigChoice
-): Effect.fn.Return<UsageReader, Unanswered, Scope.Scope> {
-  const config = yield* chosenConfig(choice)
-  const read = yield* makeJsonReader(config, config.getCurrentContext())
+/** Reads the reports by `read`, which gets the path below the reports, with its query. */
+export const usageReaderBy = (read: (path: string) => Effect.Effect<unknown, Unanswered>): UsageReader => {
   const ask = <A extends object>(
     path: string,
     query: Readonly<Record<string, string>>,
     found: (answer: unknown) => A | undefined
   ): Effect.Effect<A, Unanswered> =>
-    read(`${operatorApiRoot}/mirrordoperators/operator/reports/${path}?${new URLSearchParams(query).toString()}`).pipe(
-      Effect.mapError(refused),
-      Effect.flatMap((answer) => {
-        const report = found(answer)
-        return report === undefined ? Effect.fail(another) : Effect.succeed(report)
-      })
-    )
+    Effect.flatMap(read(`${path}?${new URLSearchParams(query).toString()}`), (answer) => {
+      const report = found(answer)
+      return report === undefined ? Effect.fail(another) : Effect.succeed(report)
+    })
   return {
     report: ({ by, from, to }) =>
       ask(
@@ -89,4 +82,15 @@ export const makeUsageReader = Effect.fnUntraced(function* (
       ),
     trends: (days) => ask("usage/trends", { days: String(days) }, trendsIn)
   }
+}
+
+/** Reads of the chosen cluster until the scope ends. */
+export const makeUsageReader = Effect.fnUntraced(function* (
+  choice: KubeConfigChoice
+): Effect.fn.Return<UsageReader, Unanswered, Scope.Scope> {
+  const config = yield* chosenConfig(choice)
+  const read = yield* makeJsonReader(config, config.getCurrentContext())
+  return usageReaderBy((path) =>
+    Effect.mapError(read(`${operatorApiRoot}/mirrordoperators/operator/reports/${path}`), refused)
+  )
 })

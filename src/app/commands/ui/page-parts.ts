@@ -73,15 +73,17 @@ export class PageParts {
     </nav>`
   }
 
-  /** Why the page is not the present state. */
+  /**
+   * Why the page is not the present state. `away`: what to say of a server that does not answer; `undefined` if it
+   * does.
+   */
   troubles(
-    isAway: boolean,
+    away: string | undefined,
     problem: { readonly message: string; readonly fix: string } | undefined,
     before: string
   ): Template {
     const { html, nothing } = this.lit
-    const away = "braid does not answer, so this is the last known state. Start it again, and open its new link."
-    return html`${isAway ? html`<p class="problem" id="away">${away}</p>` : nothing}
+    return html`${away === undefined ? nothing : html`<p class="problem" id="away">${away}</p>`}
     ${
       problem === undefined
         ? nothing

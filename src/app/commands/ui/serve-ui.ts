@@ -7,19 +7,16 @@
 
 import http from "node:http"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Cause, Clock, Effect, Redacted, type Scope, Stream } from "effect"
+import { Cause, Clock, Effect, Redacted, type Scope } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { admitRequest, authPath } from "../../../domain/commands/ui/admit-request.ts"
-import type { FleetPage } from "../../../domain/commands/ui/fleet-page.ts"
-import type { UsagePage } from "../../../domain/commands/ui/usage-page.ts"
 import { listenAtOneOf, portOf } from "../../api/listen.ts"
 import { pageHeaders } from "../../api/page-headers.ts"
-import type { UsageWish } from "../overview/read-usage.ts"
-import type { UsageFileFormat } from "../overview/usage-command.ts"
 import { guardApi } from "./guard-api.ts"
 import { isSecret } from "./is-secret.ts"
-import { livePage, pageFiles, savedPage, usageDocument } from "./page.ts"
+import { livePage, savedPage } from "./page.ts"
 import type { SessionApi } from "./session-api.ts"
+import { download, fileRoutes, html, news, text, usagePath, usageRoutes } from "./usage-routes.ts"
 import type { WatchedFleet } from "./watch-fleet.ts"
 import type { WatchedUsage } from "./watch-usage.ts"
 
@@ -58,34 +55,10 @@ export interface UiServerOptions {
 }
 
 const cookieName = "braid_ui"
-/** The page of the use, in the folder of the pages. */
-const usagePath = "/usage"
 /** How long the browser that the program opens may take to follow its link, ms. */
 const browserTime = 30_000
 /** How long a page may leave its news unread, ms, until its connection is ended. */
 const unreadTime = 60_000
-
-const text = (body: string, status: number) => HttpServerResponse.text(`${body}\n`, { status })
-
-/** Sends each page as a message of an event stream. */
-const news = (pages: Stream.Stream<FleetPage | UsagePage>) =>
-  HttpServerResponse.stream(
-    pages.pipe(
-      // A page that reads slowly gets the latest.
-      Stream.buffer({ capacity: 1, strategy: "sliding" }),
-      Stream.map((page) => `data: ${JSON.stringify(page)}\n\n`),
-      Stream.changes,
-      Stream.encodeText
-    ),
-    { contentType: "text/event-stream" }
-  )
-
-const html = (body: string, more: Readonly<Record<string, string>> = {}) =>
-  HttpServerResponse.text(body, { contentType: "text/html; charset=utf-8", headers: more })
-
-const download = (name: string): Readonly<Record<string, string>> => ({
-  "content-disposition": `attachment; filename="${name}"`
-})
 
 const fileName = (time: string): string => `braid-${time.replaceAll(/[ :]/gu, "-")}.html`
 
@@ -112,66 +85,19 @@ const fleetRoutes = (fleet: WatchedFleet) => [
   )
 ]
 
-/** The report that a request of the usage page asks for. */
-const wished = Effect.map(HttpServerRequest.HttpServerRequest, ({ url }): UsageWish => {
-  const { searchParams } = new URL(url, "http://ui")
-  return {
-    from: searchParams.get("from") ?? undefined,
-    to: searchParams.get("to") ?? undefined,
-    by: searchParams.get("by") ?? "machine_id"
-  }
-})
+const away = "braid does not answer, so this is the last known state. Start it again, and open its new link."
 
-const fileTypes = {
-  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-  csv: "text/csv; charset=utf-8",
-  json: "application/json"
-} as const
-
-const usageFileRoute = (format: UsageFileFormat, { file }: WatchedUsage) =>
-  HttpRouter.route(
-    "GET",
-    `/usage.${format}`,
-    Effect.flatMap(wished, (wish) => file(format, wish)).pipe(
-      Effect.map((content) =>
-        HttpServerResponse.uint8Array(typeof content === "string" ? new TextEncoder().encode(content) : content, {
-          contentType: fileTypes[format],
-          headers: download(`braid-usage.${format}`)
-        })
-      ),
-      Effect.catch(({ fix, message }) => Effect.succeed(text(`${message} ${fix}`, 502)))
-    )
-  )
-
-const usageRoutes = ({ context, fleet, usage }: UiServerOptions) => [
-  HttpRouter.route(
-    "GET",
-    usagePath,
-    Effect.sync(() => html(usageDocument({ context, hasFleet: fleet !== undefined })))
-  ),
-  HttpRouter.route(
-    "GET",
-    "/api/usage/events",
-    Effect.map(wished, (wish) => news(usage.pages(wish)))
-  ),
-  usageFileRoute("xlsx", usage),
-  usageFileRoute("csv", usage),
-  usageFileRoute("json", usage)
-]
-
-const routes = (options: UiServerOptions) =>
+const routes = ({ context, fleet, stop, usage }: UiServerOptions) =>
   HttpRouter.addAll([
-    ...pageFiles.map(({ path, text: body, type }) =>
-      HttpRouter.route("GET", path, HttpServerResponse.text(body, { contentType: `${type}; charset=utf-8` }))
-    ),
-    ...(options.fleet === undefined ? [] : fleetRoutes(options.fleet)),
-    ...usageRoutes(options),
+    ...fileRoutes,
+    ...(fleet === undefined ? [] : fleetRoutes(fleet)),
+    ...usageRoutes({ context, usage, hasFleet: fleet !== undefined, away }),
     HttpRouter.route(
       "POST",
       "/api/sessions/:name/stop",
       Effect.gen(function* () {
         const { name = "" } = yield* HttpRouter.params
-        return HttpServerResponse.jsonUnsafe(yield* options.stop(name))
+        return HttpServerResponse.jsonUnsafe(yield* stop(name))
       })
     )
   ])

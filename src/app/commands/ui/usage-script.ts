@@ -130,11 +130,12 @@ export class UsageDrawing {
 
   #draw(): void {
     const { html } = this.#parts.lit
-    const { content } = this.#page
+    const { content, problem } = this.#page
+    const away = this.#isAway ? this.#frame.away : undefined
     this.#parts.draw(
       html`${this.#header(content)}
         <main>
-          <div aria-live="polite">${this.#parts.troubles(this.#isAway, this.#page.problem, this.#before(content))}</div>
+          <div aria-live="polite">${this.#parts.troubles(away, problem, this.#before(content))}</div>
           ${content === undefined ? this.#empty() : this.#content(content)}
         </main>
         ${this.#estimateDialog(content)}`

@@ -8,6 +8,8 @@ import { Clock, Effect, Result, type Scope, Stream, SubscriptionRef } from "effe
 import { operatorOverview } from "../../../domain/commands/overview/operator-overview.ts"
 import { pageClusters } from "../../../domain/commands/ui/page-cluster.ts"
 import { usageContent, type UsageClusters, type UsagePage } from "../../../domain/commands/ui/usage-page.ts"
+import type { MirrordCluster } from "../../../domain/resources/mirrord-cluster.ts"
+import type { MirrordOperator } from "../../../domain/resources/mirrord-operator.ts"
 import { maxTrendDays } from "../../../domain/usage/usage-query.ts"
 import type { UsageReport } from "../../../domain/usage/usage-report.ts"
 import type { UsageTrends } from "../../../domain/usage/usage-trends.ts"
@@ -42,24 +44,27 @@ export interface WatchedUsage {
   readonly file: (format: UsageFileFormat, wish: UsageWish) => Effect.Effect<string | Uint8Array, Unanswered>
 }
 
-/** Connects to the cluster that a person has chosen. The right to the reports is no right to see its clusters. */
+/** The clusters of a primary with their health now; without them the reason why they cannot be shown. */
+export const usageClusters = (
+  operator: Effect.Effect<MirrordOperator, Unanswered>,
+  objects: Effect.Effect<ReadonlyArray<MirrordCluster>, Unanswered>
+): Effect.Effect<UsageClusters> =>
+  Effect.gen(function* () {
+    const { clusters, isPrimary } = operatorOverview(yield* operator)
+    const found = isPrimary ? yield* Effect.result(objects) : Result.succeed(undefined)
+    return {
+      clusters: pageClusters(clusters, Result.getOrUndefined(found), yield* Clock.currentTimeMillis),
+      note: isPrimary ? "" : "This operator is no primary, so there is no fleet."
+    }
+  }).pipe(Effect.catch(({ fix, message }) => Effect.succeed({ clusters: [], note: `${message} ${fix}` })))
+
+/** Connects to the cluster that a person has chosen. Without a right to the clusters their health is not shown. */
 export const connectUsage = Effect.fnUntraced(function* (
   choice: KubeConfigChoice
 ): Effect.fn.Return<UsageConnection, Unanswered, Scope.Scope> {
   const reader = yield* makeUsageReader(choice)
   const api = yield* chosenCluster(choice)
-  const read = Effect.gen(function* () {
-    const { clusters, isPrimary } = operatorOverview(yield* readOperator(api))
-    const objects = isPrimary ? yield* Effect.result(readClusters(api)) : Result.succeed(undefined)
-    return {
-      clusters: pageClusters(clusters, Result.getOrUndefined(objects), yield* Clock.currentTimeMillis),
-      note: isPrimary ? "" : "This operator is no primary, so there is no fleet."
-    }
-  })
-  const clusters = read.pipe(
-    Effect.catch(({ fix, message }) => Effect.succeed({ clusters: [], note: `${message} ${fix}` }))
-  )
-  return { ...reader, clusters }
+  return { ...reader, clusters: usageClusters(readOperator(api), readClusters(api)) }
 })
 
 /** The number of all sessions, by which it is seen that there is another one. */

@@ -20,6 +20,8 @@ export interface UsageFrame {
   readonly context: string
   /** Whether the server has the page of the fleet too. */
   readonly hasFleet: boolean
+  /** What to say when the server does not answer. */
+  readonly away: string
 }
 
 /** A value with its name, and what to know about it. */
