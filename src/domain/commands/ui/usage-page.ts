@@ -20,7 +20,7 @@ export interface UsageFrame {
   readonly context: string
   /** Whether the server has the page of the fleet too. */
   readonly hasFleet: boolean
-  /** What to say when the server does not answer. */
+  /** A sentence for when the server does not answer. */
   readonly away: string
 }
 

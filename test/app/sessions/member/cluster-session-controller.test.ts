@@ -68,13 +68,14 @@ describe("one session in one cluster", () => {
     const since = api.calls.length
     const writes = () => api.calls.slice(since).flatMap(({ plural, verb }) => (verb === "patch" ? [plural] : []))
     agents.beforeEnsure = () => Effect.sync(() => void written.push(writes()))
-    yield* connect
+    const leave = yield* connect
     create()
     yield* pass(1)
     expect(condition()?.status).toBe("True")
     expect(written).toEqual([[]])
     // Starting, Ready, and the heartbeat.
     expect(writes()).toHaveLength(3)
+    yield* leave
   })
 
   it.effect("has a line in the audit when somebody deletes its object, unless it is a primary's child", () => {
