@@ -1,7 +1,8 @@
-import { describe, expect, it } from "@effect/vitest"
 import { Effect, Redacted, Result } from "effect"
+import { describe, expect } from "vitest"
 import { openIdProvider } from "../../../src/adapters/oidc/openid-provider.ts"
 import { makeSeal } from "../../../src/adapters/oidc/seal.ts"
+import { it } from "../../support/effect-it.ts"
 import { type FakeOpenIdOptions, makeFakeOpenId, type TokenChange } from "../../support/fake-openid.ts"
 
 const issuer = "https://login.example.com/realms/a"

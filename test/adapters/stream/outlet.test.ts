@@ -1,6 +1,6 @@
-import { setImmediate as turn } from "node:timers/promises"
 import { describe, expect, it } from "vitest"
 import { Outlet } from "../../../src/adapters/stream/outlet.ts"
+import { turns } from "../../support/turns.ts"
 import { FakeSocket } from "./support/fake-socket.ts"
 
 const outlets = () => {
@@ -23,10 +23,10 @@ describe("the beginning of a message without content", () => {
     client.begin()
     client.begin()
     agent.send(Buffer.from("a"))
-    await turn()
+    await turns(1)
     expect(order).toEqual(["agent 820161", "client 0200"])
     client.send(Buffer.from("b"))
-    await turn()
+    await turns(1)
     expect(order.at(-1)).toBe("client 800162")
   })
 
@@ -34,11 +34,11 @@ describe("the beginning of a message without content", () => {
     const { client, order } = outlets()
     client.begin()
     client.send(Buffer.from("b"))
-    await turn()
+    await turns(1)
     expect(order).toEqual(["client 820162"])
     client.begin()
     client.shut()
-    await turn()
+    await turns(1)
     expect(order).toHaveLength(1)
   })
 })

@@ -1,7 +1,7 @@
-import { describe, expect } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { TestClock } from "effect/testing"
+import { describe, expect } from "vitest"
 import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import { notFound, serviceUnavailable } from "../../../src/app/api/status.ts"
 import { dashboardPage } from "../../../src/app/commands/operator-dashboard.ts"

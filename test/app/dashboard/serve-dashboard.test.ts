@@ -1,11 +1,12 @@
 import { request as ask } from "node:http"
-import { describe, expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
+import { describe, expect } from "vitest"
 import { openIdProvider } from "../../../src/adapters/oidc/openid-provider.ts"
 import { makeSeal } from "../../../src/adapters/oidc/seal.ts"
 import { serveDashboard } from "../../../src/app/dashboard/serve-dashboard.ts"
 import type { DashboardRules } from "../../../src/domain/usage/dashboard-access.ts"
+import { it } from "../../support/effect-it.ts"
 import { makeFakeOpenId } from "../../support/fake-openid.ts"
 
 const [issuer, served, secret] = ["https://login.example.com", "mirrord.example.com", "a secret of the page"]
@@ -101,7 +102,7 @@ describe("the page of use at an ingress", () => {
       yield* get("/logout")
       expect([...jar.keys()]).toEqual([])
       expect(yield* get("/api/usage")).toMatchObject({ status: 401 })
-    }).pipe(Effect.scoped)
+    })
   )
 
   it.live("is not shown to a person of no listed group, who is told why", () =>
@@ -112,7 +113,7 @@ describe("the page of use at an ingress", () => {
       expect(answer.body).toContain('You are logged in as "joe"')
       expect([...jar.keys()]).toEqual([])
       expect(yield* get("/api/usage")).toMatchObject({ status: 401 })
-    }).pipe(Effect.scoped)
+    })
   )
 
   it.live("takes a login only from the browser that began it, and once", () =>
@@ -131,7 +132,7 @@ describe("the page of use at an ingress", () => {
       // The cookie of a login is none of a person.
       jar.set("__Host-braid", mine)
       expect(yield* get("/api/usage")).toMatchObject({ status: 401 })
-    }).pipe(Effect.scoped)
+    })
   )
 
   it.live("answers by its own name, to reads, and by paths of one meaning alone", () =>
@@ -142,7 +143,7 @@ describe("the page of use at an ingress", () => {
       expect(yield* get("/", { method: "POST" })).toMatchObject({ status: 405 })
       for (const path of ["/api/usage;x", "//api/usage/..", "/a/../api/usage", "*"])
         expect(yield* get(path)).toMatchObject({ status: 400 })
-    }).pipe(Effect.scoped)
+    })
   )
 
   it.live("says that the provider is away", () =>
@@ -152,6 +153,6 @@ describe("the page of use at an ingress", () => {
       const { body, status } = yield* get("/")
       expect(status).toBe(503)
       expect(body).toContain("cannot be asked who you are")
-    }).pipe(Effect.scoped)
+    })
   )
 })
