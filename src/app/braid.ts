@@ -437,8 +437,8 @@ const kubeconfig = Command.make(
   )
 )
 
-/** Flags of pages on this machine. `usualPort`: where one is without a wish, if it is free. */
-const pageFlags = (usualPort: number) => ({
+/** Flags of pages on this machine. `defaultPort`: where a page is unless another port is asked for or it is taken. */
+const pageFlags = (defaultPort: number) => ({
   ...clusterFlags,
   port: Flag.Int("port").pipe(
     Flag.filter(
@@ -447,7 +447,7 @@ const pageFlags = (usualPort: number) => ({
     ),
     Flag.optional,
     Flag.map(Option.getOrUndefined),
-    Flag.withDescription(`Port of 127.0.0.1; otherwise ${usualPort}, or any free one if that is taken`)
+    Flag.withDescription(`Port of 127.0.0.1; otherwise ${defaultPort}, or any free one if that is taken`)
   ),
   noBrowser: off("no-browser", "Only print the link; open no browser")
 })

@@ -10,12 +10,12 @@ import { fromRecord, make as makeMigrator } from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
 import { sqlContext } from "./sqlite-client.ts"
 
-/** The longest span, a month, in ms: how far from a moment the start of a span is at most that has it. */
-const longestSpan = 31 * 86_400_000
+/** Max length of a span, a month, in ms: a span that has a moment begins no longer before it. */
+const maxSpan = 31 * 86_400_000
 
 /** Deletes the sums of the spans with a moment, which may be null. */
 const forget = (moment: string): string =>
-  `DELETE FROM usage_sums WHERE span_from > ${moment} - ${longestSpan} AND span_from <= ${moment}
+  `DELETE FROM usage_sums WHERE span_from > ${moment} - ${maxSpan} AND span_from <= ${moment}
     AND span_to > ${moment};`
 
 /** Deletes the sums of the spans in which a record begins or ends. */

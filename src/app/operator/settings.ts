@@ -3,7 +3,7 @@
  * domain/fleet; nothing here acts on a setting.
  */
 
-import { type Config, Data, Effect, Result } from "effect"
+import { type Config, Data, Effect, Redacted, Result } from "effect"
 import { type AgentSettings, certificateVariable } from "../../adapters/agents/agent-job.ts"
 import { type FleetPaths, readDocument, readFleetFiles } from "../../adapters/files/configuration-files.ts"
 import { type AgentConfiguration, parseAgentConfiguration } from "../../domain/agents/agent-configuration.ts"
@@ -96,6 +96,8 @@ const splitAddress = (address: string): ListenAddress => {
 }
 
 const defaultAgentImage = "ghcr.io/metalbear-co/mirrord:3.250.0"
+const isPostgresUrl = (text: string): boolean => ["postgres:", "postgresql:"].includes(URL.parse(text)?.protocol ?? "")
+
 /** The settings that concern how a primary looks for clusters. */
 export type SearchSettings = Pick<
   SettingValues,
@@ -246,6 +248,15 @@ const dialMistakes = ({ cellAddress, dialsOut, isMember }: SettingValues): Reado
   return [{ file: "environment", field: "OPERATOR_OUTBOUND_CELL", value: "nothing", cure, message }]
 }
 
+/** The mistake of a database's URL that is none. Its text may hold a password, so no error repeats it. */
+const databaseMistakes = ({ usageDatabase }: SettingValues): ReadonlyArray<ConfigurationMistake> => {
+  if (usageDatabase === undefined || isPostgresUrl(Redacted.value(usageDatabase))) return []
+  const field = "OPERATOR_USAGE_DATABASE_URL"
+  const cure = "write for example postgresql://braid:PASSWORD@db.example.com:5432/braid"
+  const message = `${field} is not the URL of a PostgreSQL database; ${cure}.`
+  return [{ file: "environment", field, value: "another text", cure, message }]
+}
+
 /** The mistakes of a page of use that lacks what a login needs. */
 const dashboardMistakes = (env: SettingValues): ReadonlyArray<ConfigurationMistake> => {
   if (!env.servesDashboard) return []
@@ -297,6 +308,7 @@ const mistakesTogether = (env: SettingValues): ReadonlyArray<ConfigurationMistak
     ...shardingMistakes(env),
     ...dialMistakes(env),
     ...peopleMistakes(env),
+    ...databaseMistakes(env),
     ...dashboardMistakes(env),
     ...halfPair(
       { OPERATOR_TLS_CERT_PATH: certificatePath, OPERATOR_TLS_KEY_PATH: keyPath },

@@ -26,6 +26,8 @@ export interface UsageTrends {
   }>
   readonly dailyActiveUsers: ReadonlyArray<{ readonly date: string; readonly count: number }>
   readonly dailyCiSessions: ReadonlyArray<{ readonly date: string; readonly count: number }>
+  /** How many users there were before the first day. */
+  readonly usersBefore: number
   readonly userAdoption: ReadonlyArray<{
     readonly date: string
     readonly newUsers: number
@@ -96,6 +98,7 @@ export class TrendSums {
       dailyCiSessions: days
         .filter(({ ciSessions }) => ciSessions > 0)
         .map(({ ciSessions, date }) => ({ date, count: ciSessions })),
+      usersBefore: this.#before,
       userAdoption: days
         .filter(({ newUsers }) => newUsers > 0)
         .map(({ date, newUsers }) => {

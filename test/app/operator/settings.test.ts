@@ -127,6 +127,13 @@ describe("settings", () => {
     expect(Exit.isSuccess(await read({ ...cell, OPERATOR_CELL: "false" }))).toBe(true)
   })
 
+  it("refuse a database's URL that is none, and do not repeat it", async () => {
+    const { message } = await refusal({ OPERATOR_USAGE_DATABASE_URL: "db.example.com:5432?password=secret" })
+    expect(message).toContain("OPERATOR_USAGE_DATABASE_URL is not the URL of a PostgreSQL database; write")
+    expect(message).not.toContain("secret")
+    expect(Exit.isSuccess(await read({ OPERATOR_USAGE_DATABASE_URL: "postgres://a:b@c/d" }))).toBe(true)
+  })
+
   it("refuse a page of use that lacks what a login needs, or whose port is taken", async () => {
     const page = { OPERATOR_DASHBOARD_INGRESS: "true", OPERATOR_DASHBOARD_PORT: "8443", OPERATOR_ADDR: "[::]:8443" }
     const { message } = await refusal(page)

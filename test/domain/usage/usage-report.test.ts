@@ -153,6 +153,7 @@ describe("the report on trends", () => {
         { date: "1970-01-10", count: 1 }
       ],
       dailyCiSessions: [{ date: "1970-01-11", count: 1 }],
+      usersBefore: 1,
       userAdoption: [{ date: "1970-01-10", newUsers: 1, cumulativeUsers: 2 }]
     })
   })

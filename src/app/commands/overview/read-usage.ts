@@ -51,8 +51,9 @@ const another: Unanswered = {
 
 /** The trends in an answer; `undefined` if the answer is another one. */
 const trendsIn = (answer: unknown): UsageTrends | undefined => {
-  const { dailyActiveUsers, dailyCiSessions, dailySessions, userAdoption } = asObject(answer)
-  return [dailyActiveUsers, dailyCiSessions, dailySessions, userAdoption].every(Array.isArray)
+  const { dailyActiveUsers, dailyCiSessions, dailySessions, userAdoption, usersBefore } = asObject(answer)
+  return typeof usersBefore === "number" &&
+    [dailyActiveUsers, dailyCiSessions, dailySessions, userAdoption].every(Array.isArray)
     ? (answer as UsageTrends)
     : undefined
 }

@@ -91,7 +91,7 @@ dialog h2:first-child { margin-top: 0; }
 .plot svg { display: block; width: 100%; height: 7rem; }
 .plot path { fill: var(--by-client); }
 .plot .mark { fill: var(--line); }
-.most { display: block; text-align: right; font-size: .85em; }
+.max { display: block; text-align: right; font-size: .85em; }
 .ends { display: flex; justify-content: space-between; font-size: .85em; }
 .beside { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(34rem, 100%), 1fr)); gap: 0 2rem; }
 .beside > *, .activity > *, .charts > * { min-width: 0; }

@@ -415,7 +415,7 @@ export class UsageDrawing {
 
   #chart(trend: UsageTrend, first: string, last: string): Template {
     const { html, nothing, svg } = this.#parts.lit
-    const { box, most, name, path, summary, values } = trend
+    const { box, max, name, path, summary, values } = trend
     const [width, height] = box
     const day = this.#pointed?.chart === name ? this.#pointed.day : undefined
     const said = day === undefined ? summary : `${this.#dayName(first, day)}: ${values[day] ?? 0}`
@@ -426,7 +426,7 @@ export class UsageDrawing {
     const mark = svg`<rect class="mark" x=${(day ?? 0) * 10} width="10" height=${height}></rect>`
     return html`<figure>
       <figcaption><strong>${name}</strong> <span class="soft">${said}</span></figcaption>
-      <span class="soft most">${most}</span>
+      <span class="soft max">${max}</span>
       <div class="plot">
         <svg
           role="img"

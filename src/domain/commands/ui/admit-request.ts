@@ -37,13 +37,13 @@ export const admitRequest = (request: UiRequest, port: number): Admission => {
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`]
   const { hasCookie, hasToken, host, method, origin, path } = request
   if (host === undefined || !hosts.includes(host))
-    return refused(403, `This server has the name ${hosts[0]}; open the link that braid ui has printed.`)
+    return refused(403, `This server has the name ${hosts[0]}; open the link that braid has printed.`)
   const reads = method === "GET" || method === "HEAD"
   if (path === authPath && reads)
     return hasToken
       ? { _tag: "LogIn" }
-      : refused(401, "The token is not the one of this run; open the link that braid ui has printed last.")
-  if (!hasCookie) return refused(401, "Open the link that braid ui has printed.")
+      : refused(401, "The token is not the one of this run; open the link that braid has printed last.")
+  if (!hasCookie) return refused(401, "Open the link that braid has printed.")
   if (!reads && origin !== `http://${host}`)
     return refused(403, "The request comes from another page; use the page that braid ui serves.")
   return { _tag: "Admitted" }

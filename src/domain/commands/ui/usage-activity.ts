@@ -45,7 +45,7 @@ export const activeUsers = (users: ReadonlyArray<UserMetric>, measure: ActivityM
     ...named,
     ...(rest.length === 0 ? [] : [{ name: `${rest.length} others`, amount: others, isOthers: true }])
   ]
-  const most = Math.max(1, ...named.map(({ amount }) => amount))
+  const max = Math.max(1, ...named.map(({ amount }) => amount))
   let begin = 0
   return parts.map(({ amount, isOthers, name }) => {
     const share = all === 0 ? 0 : amount / all
@@ -55,7 +55,7 @@ export const activeUsers = (users: ReadonlyArray<UserMetric>, measure: ActivityM
       name: cleanText(name, textLimits.name),
       amount: amountText(measure, amount),
       share: percent(share),
-      length: isOthers ? 0 : (100 * amount) / most,
+      length: isOthers ? 0 : (100 * amount) / max,
       begin: at,
       size: 100 * share,
       isOthers

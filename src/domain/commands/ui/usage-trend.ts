@@ -6,8 +6,8 @@ import type { UsageTrends } from "../../usage/usage-trends.ts"
 const dayMillis = 86_400_000
 /** Width of a day and height of the highest value in a path. */
 const [dayWidth, height] = [10, 100]
-/** The least height of a day on which something happened. */
-const leastHeight = 1.5
+/** Min height of a day on which something happened. */
+const minHeight = 1.5
 
 /** A chart over the days of a period. */
 export interface UsageTrend {
@@ -16,7 +16,7 @@ export interface UsageTrend {
   readonly summary: string
   /** A value for each day. */
   readonly values: ReadonlyArray<number>
-  readonly most: number
+  readonly max: number
   /** The bars as the path of an SVG element; empty without any. */
   readonly path: string
   /** Width and height of the path. */
@@ -34,12 +34,12 @@ const dayName = (day: number): string => new Date(day * dayMillis).toISOString()
 const dayOf = (time: string): number => Math.floor(Date.parse(time) / dayMillis)
 
 /** Bars beside each other, from below; of many days without gaps. */
-const bars = (values: ReadonlyArray<number>, most: number): string => {
+const bars = (values: ReadonlyArray<number>, max: number): string => {
   const gap = values.length > 100 ? 0 : dayWidth / 5
   return values
     .map((value, index) => {
       if (value === 0) return ""
-      const high = Math.max(leastHeight, (height * value) / most)
+      const high = Math.max(minHeight, (height * value) / max)
       return `M${index * dayWidth + gap / 2} ${height}v-${+high.toFixed(1)}h${dayWidth - gap}V${height}z`
     })
     .join("")
@@ -53,7 +53,7 @@ type Daily = ReadonlyArray<{ readonly date: string; readonly count: number }>
 
 /** The trends between two days, both of which are in it. `period`: as the report on use has it. */
 export const usageDays = (
-  { dailyActiveUsers, dailyCiSessions, dailySessions, userAdoption }: UsageTrends,
+  { dailyActiveUsers, dailyCiSessions, dailySessions, userAdoption, usersBefore }: UsageTrends,
   period: { readonly from: string; readonly to: string },
   now: number
 ): UsageDays => {
@@ -67,19 +67,19 @@ export const usageDays = (
     return days.map((day) => byDay.get(day) ?? 0)
   }
   const trend = (name: string, values: ReadonlyArray<number>, summary: string): UsageTrend => {
-    const most = highest(values)
-    return { name, summary, values, most, path: bars(values, most), box: [days.length * dayWidth, height] }
+    const max = highest(values)
+    return { name, summary, values, max, path: bars(values, max), box: [days.length * dayWidth, height] }
   }
   const peakOf = (values: ReadonlyArray<number>): string => {
-    const most = highest(values)
-    return most === 0 ? "none" : `at most ${counted(most)} on ${days[values.indexOf(most)] ?? from}`
+    const max = highest(values)
+    return max === 0 ? "none" : `at most ${counted(max)} on ${days[values.indexOf(max)] ?? from}`
   }
   const inAll = (values: ReadonlyArray<number>): string =>
     `${counted(values.reduce((sum, value) => sum + value, 0))} in all, ${peakOf(values)}`
   const sessions = daily(dailySessions)
   const users = daily(dailyActiveUsers)
   const ciSessions = daily(dailyCiSessions)
-  const adoption = adopted(userAdoption, days)
+  const adoption = adopted(userAdoption, usersBefore, days)
   return {
     first: from,
     last,
@@ -93,9 +93,13 @@ export const usageDays = (
 }
 
 /** How many users there have been up to each day. The report has the days on which there were new ones. */
-const adopted = (adoption: UsageTrends["userAdoption"], days: ReadonlyArray<string>): ReadonlyArray<number> => {
-  const [earliest] = adoption
-  let users = earliest === undefined ? 0 : earliest.cumulativeUsers - earliest.newUsers
+const adopted = (
+  adoption: UsageTrends["userAdoption"],
+  before: number,
+  days: ReadonlyArray<string>
+): ReadonlyArray<number> => {
+  // Days before the period count as well.
+  let users = before
   let next = 0
   return days.map((day) => {
     for (; (adoption[next]?.date ?? "~") <= day; next++) users = adoption[next]?.cumulativeUsers ?? users

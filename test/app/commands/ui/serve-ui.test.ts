@@ -62,7 +62,7 @@ describe("the server of braid ui", () => {
   it.each([...everything, "/nothing"])("answers %s with 401 without the cookie, and shows nothing", async (path) => {
     for (const cookie of ["", "braid=the-cookie", (await logIn()).replace("the-cookie", "the-link")]) {
       const answer = await get(`${path}?token=the-link`, cookie)
-      expect([answer.status, await answer.text()]).toEqual([401, "Open the link that braid ui has printed.\n"])
+      expect([answer.status, await answer.text()]).toEqual([401, "Open the link that braid has printed.\n"])
     }
   })
 

@@ -32,7 +32,7 @@ const counted = Effect.fnUntraced(function* () {
       trends: (days: number) =>
         Effect.sync(() => {
           asked.days.push(days)
-          return { dailySessions: [], dailyActiveUsers: [], dailyCiSessions: [], userAdoption: [] }
+          return { dailySessions: [], dailyActiveUsers: [], dailyCiSessions: [], userAdoption: [], usersBefore: 0 }
         }),
       clusters: Effect.sync(() => ({ clusters: [], note: `look ${++asked.clusters}` }))
     })

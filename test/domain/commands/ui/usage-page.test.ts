@@ -98,7 +98,8 @@ describe("the days", () => {
     dailySessions: [{ date: "2026-11-27", count: 4, totalDurationSeconds: 0 }],
     dailyActiveUsers: [{ date: "2026-11-29", count: 2 }],
     dailyCiSessions: [{ date: "2026-11-20", count: 9 }],
-    userAdoption: [{ date: "2026-11-28", newUsers: 2, cumulativeUsers: 5 }]
+    userAdoption: [{ date: "2026-11-28", newUsers: 2, cumulativeUsers: 5 }],
+    usersBefore: 3
   }
   const days = (from: string, to: string) => usageDays(trends, { from, to }, now)
 
@@ -112,6 +113,8 @@ describe("the days", () => {
       [[3, 3, 5, 5], "5 at the end"]
     ])
     expect(found.trends[0]?.path).toBe("M11 100v-100h8V100z")
+    const { trends: quiet } = usageDays({ ...trends, userAdoption: [] }, { from: found.first, to: found.last }, now)
+    expect(quiet.at(-1)?.values).toEqual([3, 3, 3])
   })
 
   it("end before the end of the period, and not after today", () => {
