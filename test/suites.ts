@@ -62,6 +62,11 @@ export const suites = {
     finds: "`braid join` and `braid leave` write half of what a fleet needs"
   },
   "app/commands/operator-command": { needs: [], finds: "the operator opens a port, or shows a token, unasked" },
+  "app/commands/overview/usage-playground": {
+    needs: [],
+    finds: "a session is not on the page of use, or is lost or counted twice over an operator's restart"
+  },
+  "app/commands/ui/ui-playground": { needs: [], finds: "a cut member, and why, is not on the live page at once" },
   "charts/admission-policies": {
     needs: ["helm", "control plane"],
     finds: "the API server lets somebody order a branch of a target that they may not connect to"
