@@ -10,7 +10,7 @@ import { makeSeal } from "../../adapters/oidc/seal.ts"
 import { mirrordClusters } from "../../domain/resources/mirrord-cluster.ts"
 import { mirrordOperators } from "../../domain/resources/mirrord-operator.ts"
 import { readResource } from "../../domain/resources/resource-descriptor.ts"
-import { dashboardPaths } from "../../domain/usage/dashboard-access.ts"
+import { dashboardPaths, neededClaims } from "../../domain/usage/dashboard-access.ts"
 import type { Facade } from "../api/facade-gate.ts"
 import type { ApiError } from "../api/status.ts"
 import { type DashboardError, type DashboardOptions, serveDashboard } from "../dashboard/serve-dashboard.ts"
@@ -74,11 +74,12 @@ export const operatorDashboard = Effect.fnUntraced(function* (
     oidcIssuer = ""
   } = values
   const { dashboardPort: port, oidcEmails: emails, oidcGroups: groups, oidcGroupsClaim: groupsClaim } = values
+  const rules = { emails, groups, groupsClaim }
   yield* serveDashboard({
     listenAt: { host, port },
     fallback: fallback === undefined ? undefined : { host: fallback.host, port },
     served,
-    rules: { emails, groups, groupsClaim },
+    rules,
     seal: makeSeal(oidcClientSecret),
     provider: openIdProvider({
       issuer: oidcIssuer,
@@ -86,7 +87,7 @@ export const operatorDashboard = Effect.fnUntraced(function* (
       clientSecret: oidcClientSecret,
       scopes: values.oidcScopes,
       redirectUri: `https://${served}${dashboardPaths.loggedIn}`,
-      claims: groups.length === 0 ? ["email"] : [groupsClaim]
+      claims: neededClaims(rules)
     }),
     page: yield* dashboardPage(facade, served)
   })

@@ -30,6 +30,12 @@ export interface DashboardPerson {
 const textsOf = (claim: unknown): ReadonlyArray<string> =>
   (Array.isArray(claim) ? claim : [claim]).filter((text) => typeof text === "string")
 
+/** The claims by which a person is judged. */
+export const neededClaims = ({ emails, groups, groupsClaim }: DashboardRules): ReadonlyArray<string> => [
+  ...(groups.length === 0 ? [] : [groupsClaim]),
+  ...(emails.length === 0 ? [] : ["email", "email_verified"])
+]
+
 /** The person whom claims are about. An address that is not said to be verified counts as none. */
 export const personOf = (claims: Readonly<Record<string, unknown>>, rules: DashboardRules): DashboardPerson => {
   const groups = textsOf(claims[rules.groupsClaim])

@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import {
   admitDashboard,
   type DashboardRules,
+  neededClaims,
   personOf,
   readPerson,
   whyNotShown
@@ -35,6 +36,12 @@ describe("a person who has logged in", () => {
         "Ask who administers braid to list you in dashboard.oidc.groups or dashboard.oidc.emails."
     )
     expect(whyNotShown(person, { ...rules, groups: [], emails: [] })).toBeDefined()
+  })
+
+  it("is judged by the claims of all lists, for which the provider is asked once more where they are missing", () => {
+    expect(neededClaims(rules)).toEqual(["roles", "email", "email_verified"])
+    expect(neededClaims({ ...rules, groups: [] })).toEqual(["email", "email_verified"])
+    expect(neededClaims({ ...rules, emails: [] })).toEqual(["roles"])
   })
 
   it("is read from what a cookie has kept, and from nothing else", () => {
