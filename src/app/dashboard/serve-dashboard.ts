@@ -23,6 +23,7 @@ import {
 import type { LoginAttempt, LoginError, LoginProvider, Seal } from "../../ports/login-provider.ts"
 import { type ListenAddress, listenAtOneOf, portOf } from "../api/listen.ts"
 import { pageHeaders } from "../api/page-headers.ts"
+import { routedUrl } from "../api/routed-url.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 
 /** How long a person stays logged in, and how long a login may take, ms. */
@@ -72,14 +73,6 @@ const withCookie = (answer: Answer, name: string, value: string, millis: number)
     path: "/",
     maxAge: millis
   })
-
-/** The path as the router will read it; `undefined` for what it reads in another way than a browser. */
-const pathOf = (url: string): string | undefined => {
-  const [path = ""] = url.split("?", 1)
-  if (!path.startsWith("/") || path.includes(";") || !URL.canParse(`https://page${url}`)) return undefined
-  const { pathname } = new URL(`https://page${url}`)
-  return pathname === path ? path : undefined
-}
 
 const readAttempt = (kept: unknown): LoginAttempt | undefined => {
   if (!isObject(kept)) return undefined
@@ -144,7 +137,10 @@ const answer = (options: DashboardOptions) =>
     const now = yield* Clock.currentTimeMillis
     const opened = (name: string) => options.seal.open(name, given[name] ?? "", now)
     const isOfPerson = isShown(readPerson(yield* opened(cookies.person)), options)
-    const admission = admitDashboard({ method, path: pathOf(url), host: headers["host"], isOfPerson }, options.served)
+    const admission = admitDashboard(
+      { method, path: routedUrl(url)?.pathname, host: headers["host"], isOfPerson },
+      options.served
+    )
     switch (admission._tag) {
       case "Refused":
         return text(admission.message, admission.status)

@@ -4,6 +4,7 @@
 
 import * as Result from "effect/Result"
 import { quoted } from "../clean-text.ts"
+import { dayMillis } from "./usage-spans.ts"
 
 export const reportFormats = ["json", "xlsx", "csv", "debug"] as const
 export type ReportFormat = (typeof reportFormats)[number]
@@ -24,7 +25,6 @@ export interface UsageQuery {
 
 type Read<A> = Result.Result<A, string>
 
-const dayMillis = 86_400_000
 const bareDate = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/u
 /** Not `24:00:00`, which `Date` would move to the next day. */
 const dateTime =

@@ -11,6 +11,9 @@ export const dayMillis = 86_400_000
 /** The number of a moment's day, counted from the epoch. Times are epoch ms. */
 export const dayNumber = (time: number): number => Math.floor(time / dayMillis)
 
+/** A day's name, such as `2026-11-29`, by its number. */
+export const dayName = (day: number): string => new Date(day * dayMillis).toISOString().slice(0, 10)
+
 /** The day of a moment. */
 export const dayAt = (time: number): Period => {
   const from = dayNumber(time) * dayMillis

@@ -4,10 +4,7 @@ import type { Period } from "./concurrency.ts"
 import type { SpanSums } from "./span-sums.ts"
 import { lasted, isOfMachine, type UsageRecord } from "./usage-record.ts"
 import { userOf } from "./usage-report.ts"
-import { dayMillis, dayNumber } from "./usage-spans.ts"
-
-/** A day's name, such as `2026-11-29`. */
-const dayName = (day: number): string => new Date(day * dayMillis).toISOString().slice(0, 10)
+import { dayName, dayNumber } from "./usage-spans.ts"
 
 interface Day {
   sessions: number

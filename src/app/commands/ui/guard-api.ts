@@ -9,6 +9,7 @@ import type { Duplex } from "node:stream"
 import { Cause, Effect, Redacted, type Scope } from "effect"
 import { Cookies, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { admitApiRequest, type ApiAdmission, redirectTarget } from "../../../domain/commands/ui/admit-api-request.ts"
+import { routedUrl } from "../../api/routed-url.ts"
 import { isSecret } from "./is-secret.ts"
 import { type SessionApi, sessionRoutes } from "./session-api.ts"
 import { tellNews } from "./session-news.ts"
@@ -26,16 +27,8 @@ interface Asked {
   readonly isUpgrade: boolean
 }
 
-/** `undefined` unless the path is routed as it stands: the router resolves no dots, and ends a path at `;` and `#`. */
-const urlOf = (url: string): URL | undefined => {
-  const [path = ""] = url.split("?", 1)
-  if (!path.startsWith("/") || path.includes(";") || !URL.canParse(`http://ui${url}`)) return undefined
-  const target = new URL(`http://ui${url}`)
-  return target.pathname === path ? target : undefined
-}
-
 const admit = ({ header, isUpgrade, method, url }: Asked, token: Redacted.Redacted, port: number): ApiAdmission => {
-  const target = urlOf(url)
+  const target = routedUrl(url)
   return admitApiRequest(
     {
       method,
@@ -95,7 +88,7 @@ export const guardApi = Effect.fnUntraced(function* (
           return HttpServerResponse.empty({ status: admission.status })
         case "LogIn":
           return withCookie(
-            HttpServerResponse.redirect(redirectTarget(urlOf(url)?.searchParams.get("redirect") ?? null), {
+            HttpServerResponse.redirect(redirectTarget(routedUrl(url)?.searchParams.get("redirect") ?? null), {
               status: 303
             })
           )
@@ -114,7 +107,7 @@ export const guardApi = Effect.fnUntraced(function* (
       const admission = admit({ method, url, header, isUpgrade: true }, token, port())
       if (admission._tag === "Refused")
         return refuse(socket, admission.status === 401 ? "401 Unauthorized" : "403 Forbidden")
-      if (urlOf(url)?.pathname !== socketPath) return refuse(socket, "404 Not Found")
+      if (routedUrl(url)?.pathname !== socketPath) return refuse(socket, "404 Not Found")
       take(request, socket, head)
     }
   }

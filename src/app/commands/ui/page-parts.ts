@@ -12,6 +12,8 @@ export type Template = Lit.TemplateResult | typeof Lit.nothing
 
 /** Draws what more than one page has. Only the text of this class reaches the browser. */
 export class PageParts {
+  /** A sentence for when the command that serves the page does not answer. */
+  readonly away = "braid does not answer, so this is the last known state. Start it again, and open its new link."
   readonly lit: typeof Lit
   readonly window: PageWindow
   #events: PageEvents | undefined

@@ -184,9 +184,8 @@ export class FleetDrawing {
   #problems(): Template {
     const { html, nothing } = this.#parts.lit
     const { notes, problem, unseen } = this.#shown
-    const away = "braid does not answer, so this is the last known state. Start it again, and open its new link."
     return html`<div aria-live="polite">
-      ${this.#parts.troubles(this.#isAway ? away : undefined, problem, "This is the last known state.")}
+      ${this.#parts.troubles(this.#isAway ? this.#parts.away : undefined, problem, "This is the last known state.")}
       ${notes.map((note) => html`<p class="note">${note}</p>`)}
       ${
         unseen.length === 0

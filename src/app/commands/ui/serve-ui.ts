@@ -85,13 +85,11 @@ const fleetRoutes = (fleet: WatchedFleet) => [
   )
 ]
 
-const away = "braid does not answer, so this is the last known state. Start it again, and open its new link."
-
 const routes = ({ context, fleet, stop, usage }: UiServerOptions) =>
   HttpRouter.addAll([
     ...fileRoutes,
     ...(fleet === undefined ? [] : fleetRoutes(fleet)),
-    ...usageRoutes({ context, usage, hasFleet: fleet !== undefined, away }),
+    ...usageRoutes({ context, usage, hasFleet: fleet !== undefined }),
     HttpRouter.route(
       "POST",
       "/api/sessions/:name/stop",

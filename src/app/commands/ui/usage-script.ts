@@ -131,7 +131,7 @@ export class UsageDrawing {
   #draw(): void {
     const { html } = this.#parts.lit
     const { content, problem } = this.#page
-    const away = this.#isAway ? this.#frame.away : undefined
+    const away = this.#isAway ? (this.#frame.away ?? this.#parts.away) : undefined
     this.#parts.draw(
       html`${this.#header(content)}
         <main>

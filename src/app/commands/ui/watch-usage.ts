@@ -12,6 +12,7 @@ import type { MirrordCluster } from "../../../domain/resources/mirrord-cluster.t
 import type { MirrordOperator } from "../../../domain/resources/mirrord-operator.ts"
 import { maxTrendDays } from "../../../domain/usage/usage-query.ts"
 import type { UsageReport } from "../../../domain/usage/usage-report.ts"
+import { dayNumber } from "../../../domain/usage/usage-spans.ts"
 import type { UsageTrends } from "../../../domain/usage/usage-trends.ts"
 import { chosenCluster, type Unanswered } from "../overview/ask-cluster.ts"
 import { readClusters } from "../overview/clusters-command.ts"
@@ -29,7 +30,6 @@ const restAfterLook = 3
 const clustersEvery = 5_000
 /** Longest age of the trends, ms; they are read again at once when there is another session. */
 const trendsFor = 60_000
-const dayMillis = 86_400_000
 
 /** The use of sessions, as one connection reads it. */
 export interface UsageConnection extends UsageReader {
@@ -72,14 +72,14 @@ const sessionsOf = ({ allTimeMetrics }: UsageReport): number =>
   allTimeMetrics.totalSessionCount + allTimeMetrics.totalCiSessionCount
 
 const daysSince = (from: string, now: number): number =>
-  Math.min(maxTrendDays, Math.floor(now / dayMillis) - Math.floor(Date.parse(from) / dayMillis) + 1)
+  Math.min(maxTrendDays, dayNumber(now) - dayNumber(Date.parse(from)) + 1)
 
 /** Reads the trends where the last ones may be out of date. */
 const makeTrends = ({ trends }: UsageReader) => {
   let last: { readonly trends: UsageTrends; readonly key: string; readonly at: number } | undefined
   return Effect.fnUntraced(function* (report: UsageReport, now: number) {
     const days = Math.max(1, daysSince(report.generalMetrics.reportPeriod.from, now))
-    const key = `${days} ${sessionsOf(report)} ${Math.floor(now / dayMillis)}`
+    const key = `${days} ${sessionsOf(report)} ${dayNumber(now)}`
     if (last === undefined || last.key !== key || now - last.at > trendsFor)
       last = { trends: yield* trends(days), key, at: now }
     return last.trends

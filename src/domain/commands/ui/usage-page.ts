@@ -20,8 +20,8 @@ export interface UsageFrame {
   readonly context: string
   /** Whether the server has the page of the fleet too. */
   readonly hasFleet: boolean
-  /** A sentence for when the server does not answer. */
-  readonly away: string
+  /** A sentence for when the server does not answer; `undefined` where that is a command. */
+  readonly away?: string
 }
 
 /** A value with its name, and what to know about it. */

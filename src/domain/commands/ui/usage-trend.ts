@@ -1,9 +1,9 @@
 /** The trends of a period day by day, as charts: each is one path, so that ten years draw as quickly as a week. */
 
 import { maxTrendDays } from "../../usage/usage-query.ts"
+import { dayMillis, dayName, dayNumber } from "../../usage/usage-spans.ts"
 import type { UsageTrends } from "../../usage/usage-trends.ts"
 
-const dayMillis = 86_400_000
 /** Width of a day and height of the highest value in a path. */
 const [dayWidth, height] = [10, 100]
 /** Min height of a day on which something happened. */
@@ -30,8 +30,7 @@ export interface UsageDays {
   readonly trends: ReadonlyArray<UsageTrend>
 }
 
-const dayName = (day: number): string => new Date(day * dayMillis).toISOString().slice(0, 10)
-const dayOf = (time: string): number => Math.floor(Date.parse(time) / dayMillis)
+const dayOf = (time: string): number => dayNumber(Date.parse(time))
 
 /** Bars beside each other, from below; of many days without gaps. */
 const bars = (values: ReadonlyArray<number>, max: number): string => {

@@ -38,7 +38,7 @@ describe("the server of braid ui", () => {
     served = await serveFleet(undefined)
     expect((await follow(served.link("link"))).headers.get("location")).toBe("/run/usage")
     expect((await get("/", await logIn())).status).toBe(404)
-    expect(await (await get("/usage", await logIn())).text()).toContain('{"context":"primary","hasFleet":false,')
+    expect(await (await get("/usage", await logIn())).text()).toContain('{"context":"primary","hasFleet":false}')
   })
 
   it("says why there is no file of the use", async () => {
