@@ -151,7 +151,7 @@ export class OutboundPeople {
       if (this.#data(this.#options.primary(), name) !== undefined) this.#write(name, data)
   }
 
-  /** The key and the certificate of a member, for another operator; `undefined` if there is none. */
+  /** The key, the certificate and the used token of a member, for another operator; `undefined` without a key. */
   stolen(member: string): Stolen | undefined {
     const objects = this.#options.objectsOf(member)
     const text = (key: string): string => this.#text(objects, outpostSecret, key)
@@ -159,7 +159,9 @@ export class OutboundPeople {
     const keyId = readPlayed(certificatePem)[0]?.keyId
     if (keyId === undefined) return undefined
     this.#stolen.add(keyId)
+    const set = this.#settings.get(member)
     return {
+      used: set !== undefined && tokenId(set.token) === text("token") ? set : undefined,
       identity: { certificatePem, authoritiesPem, keyPem: Redacted.make(text("tls.key")) },
       holds: { epoch: text("epoch"), number: Number(text("number")), hash: sha256Hex(authoritiesPem) }
     }

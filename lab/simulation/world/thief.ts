@@ -1,23 +1,37 @@
 /**
- * Another operator that dials with the stolen key of a member, from another place. It answers no request: the lanes
- * that it gets end nowhere.
+ * Another operator that has what a member keeps, in another place. It shows the token that the member has used, and
+ * dials with the member's key. It answers no request: the lanes that it gets end nowhere.
  */
 
 import { Effect } from "effect"
+import { type BootstrapSettings, redeemToken } from "../../../src/app/outbound/outpost-identity.ts"
+import { CurrentTunnelCertificates, type TunnelCertificates } from "../../../src/app/outbound/tunnel-certificates.ts"
 import { tunnelProtocol, writeLine } from "../../../src/domain/outbound/control-message.ts"
-import type { TunnelDialler, TunnelIdentity } from "../../../src/ports/tunnel.ts"
+import { TunnelDialler, type TunnelIdentity } from "../../../src/ports/tunnel.ts"
 
 /** Pause after a tunnel has ended, and between two beats, ms. */
 const pause = 10_000
 
 export interface Stolen {
   readonly identity: TunnelIdentity
+  /** With the token that the member got its certificate for; `undefined` if it has a later token too. */
+  readonly used: BootstrapSettings | undefined
   /** The authorities that its member has, as a hello says it. */
   readonly holds: { readonly epoch: string; readonly number: number; readonly hash: string }
 }
 
-/** Dials for ever. */
-export const dialAsMember = (dialler: TunnelDialler["Service"], { holds, identity }: Stolen): Effect.Effect<never> => {
+/** Shows the token once, and dials for ever. */
+export const actAsMember = (
+  dialler: TunnelDialler["Service"],
+  certificates: TunnelCertificates,
+  { holds, identity, used }: Stolen
+): Effect.Effect<never> => {
+  const redeem = (settings: BootstrapSettings): Effect.Effect<void> =>
+    redeemToken(settings).pipe(
+      Effect.provideService(TunnelDialler, dialler),
+      Effect.provideService(CurrentTunnelCertificates, certificates),
+      Effect.ignore
+    )
   const follow = Effect.gen(function* () {
     const tunnel = yield* dialler.dial({ address: "primary:8443", identity, serve: () => {} })
     tunnel.listen(() => {})
@@ -27,5 +41,6 @@ export const dialAsMember = (dialler: TunnelDialler["Service"], { holds, identit
     const beat = Effect.sync(() => tunnel.send(writeLine({ _tag: "Beat", number: ++number })))
     yield* Effect.raceFirst(tunnel.ended, Effect.forever(Effect.andThen(Effect.sleep(pause), beat)))
   })
-  return Effect.forever(Effect.andThen(Effect.ignore(Effect.scoped(follow)), Effect.sleep(pause)))
+  const dialling = Effect.forever(Effect.andThen(Effect.ignore(Effect.scoped(follow)), Effect.sleep(pause)))
+  return used === undefined ? dialling : Effect.andThen(redeem(used), dialling)
 }

@@ -33,7 +33,7 @@ import { PrimaryFiles } from "./primary-files.ts"
 import { ApiServer } from "./sim-api-server.ts"
 import { type ClientShape, SimClient } from "./sim-client.ts"
 import { SimKubelet, type WorkloadPlan } from "./sim-kubelet.ts"
-import { dialAsMember, type Stolen } from "./thief.ts"
+import { actAsMember, type Stolen } from "./thief.ts"
 import { TokenSecrets } from "./token-secrets.ts"
 import { SimTunnels } from "./tunnels.ts"
 import type { TimedEvent, WorldEvent } from "./world-event.ts"
@@ -366,14 +366,14 @@ export class World {
     return client
   }
 
-  /** Another operator dials with the stolen key of a member. */
+  /** Another operator has what a member keeps. */
   startThief(member: string, stolen: Stolen): void {
     const { emit, kernel, outbound } = this
     if (outbound === undefined) return
     const name = `thief-${++this.#thieves}`
     const process = new SimProcess(kernel, name, (line) => emit({ _tag: "Log", process: name, line }))
     const dialler = outbound.tunnels.dialler({ process, place: name, cluster: member })
-    process.run(dialAsMember(dialler, stolen))
+    process.run(actAsMember(dialler, outbound.tunnels.certificates, stolen))
   }
 
   /** A request enters the workload of a cluster from outside. */

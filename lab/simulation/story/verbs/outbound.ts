@@ -115,7 +115,9 @@ export const outboundVerbs: ReadonlyArray<Verb> = [
   act({
     name: "thief",
     words: { cluster },
-    summary: "Another operator dials with the stolen key of a member, and answers nothing, until the key is replaced.",
+    summary:
+      "Another operator shows the used token of a member, and dials with its stolen key until that is replaced. It " +
+      "answers nothing.",
     run: ({ cluster: member }, story) =>
       outboundAct((outbound, name, run) => {
         const stolen = outbound.people.stolen(name)
