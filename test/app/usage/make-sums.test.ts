@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest"
 import { openSqlite } from "../../../src/adapters/usage/sqlite-client.ts"
 import { makeUsageStore, openUsageFile } from "../../../src/adapters/usage/usage-store.ts"
 import { makeSums } from "../../../src/app/usage/make-sums.ts"
+import { noneRunning, SpanSumming } from "../../../src/domain/usage/span-sums.ts"
 import { dayAt, monthAt } from "../../../src/domain/usage/usage-spans.ts"
 import type { UsageStore } from "../../../src/ports/usage-store.ts"
 import { crashImages, folder } from "../../adapters/usage/crash-images.ts"
@@ -53,6 +54,57 @@ describe("sums of days and months", () => {
     for (const gone of [february, start, oldEnd, newEnd]) expect(left).not.toContainEqual(gone)
     expect(left).toContainEqual(between)
     expect(left.length).toBe(28 - 3)
+  })
+
+  it("count sessions that run into a span from the one before it", async () => {
+    await using((store) =>
+      Effect.gen(function* () {
+        const midnight = at + 12 * hour
+        yield* store.put(record({ id: "1", startedAt: at, stoppedAt: midnight + 2 * hour }))
+        yield* store.put(record({ id: "2", startedAt: midnight + hour, stoppedAt: midnight + 3 * hour }))
+        yield* makeSums(store, now)
+        yield* reportsAgree(store, { primaryKey: "machine_id", from: midnight, to: undefined }, now)
+      })
+    )
+  })
+
+  it("are those of the last maker, whoever writes later", async () => {
+    const left = await using((store) =>
+      Effect.gen(function* () {
+        const day = dayAt(at)
+        const stale = new SpanSumming(day, noneRunning).sums()
+        yield* store.beginSums([day], 1)
+        yield* store.put(record({ startedAt: at, stoppedAt: at + hour }))
+        yield* store.beginSums([day], 2)
+        yield* store.keepSums(day, stale, 1)
+        return yield* store.summed
+      })
+    )
+    expect(left).toEqual([])
+  })
+
+  it("of a later span are not kept when a session that ends there is changed meanwhile", async () => {
+    const session = record({ startedAt: at, stoppedAt: now - 24 * hour })
+    const between = record({ id: "2", startedAt: now - 30 * hour, stoppedAt: now - 23 * hour })
+    await using((store) =>
+      Effect.gen(function* () {
+        yield* store.put(session)
+        yield* store.put(between)
+        const disturbed = {
+          ...store,
+          // February is read when its sums are kept, and the first of March is not.
+          keepSums: (span, sums, maker) =>
+            Effect.andThen(
+              store.keepSums(span, sums, maker),
+              span.to === february.to && span.from === february.from
+                ? store.put({ ...session, stoppedAt: now - 31 * hour })
+                : Effect.void
+            )
+        } satisfies UsageStore
+        yield* makeSums(disturbed, now)
+        yield* reportsAgree(store, { primaryKey: "machine_id", from: undefined, to: undefined }, now)
+      })
+    )
   })
 
   it("hold wherever a statement is the last one", async () => {
