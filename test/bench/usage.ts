@@ -5,18 +5,20 @@
  * Not here: whether the reports are right, which test/app/usage says.
  */
 
-import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { monitorEventLoopDelay } from "node:perf_hooks"
-import { Effect, type Scope } from "effect"
+import { Effect, Redacted, type Scope } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import { RandomStream } from "../../lab/simulation/kernel/random-stream.ts"
+import { openPostgres } from "../../src/adapters/usage/postgres-client.ts"
 import { openSqlite } from "../../src/adapters/usage/sqlite-client.ts"
 import { makeUsageStore } from "../../src/adapters/usage/usage-store.ts"
 import { makeReports } from "../../src/app/usage/make-reports.ts"
 import { makeSums } from "../../src/app/usage/make-sums.ts"
 import type { UsageStore } from "../../src/ports/usage-store.ts"
+import { engineFolder, furtherPath, quickFolder, startSource } from "../real/engines/postgresql-server.ts"
+import { find } from "../support/outside-programs.ts"
 import { median, spread } from "./spread.ts"
 
 const minute = 60_000
@@ -123,6 +125,32 @@ interface Engine {
   readonly open: Effect.Effect<SqlClient, { readonly message: string }, Scope.Scope>
 }
 
+const folderIn = (parent: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => engineFolder(parent)),
+    ({ remove }) => Effect.sync(remove)
+  )
+
+const sqlite: Engine = {
+  name: "SQLite",
+  open: Effect.flatMap(folderIn(tmpdir()), ({ path }) => openSqlite(join(path, "usage.db")))
+}
+
+/** A server on this machine, whose own processor time is not counted. */
+const postgres: Engine = {
+  name: "PostgreSQL",
+  open: Effect.gen(function* () {
+    const { path } = yield* folderIn(quickFolder())
+    const [address, password] = ["127.94.0.7", "a-password"]
+    yield* Effect.acquireRelease(
+      Effect.promise(() => startSource(path, address, password, furtherPath)),
+      (server) => Effect.promise(() => server.stop())
+    )
+    const url = `postgresql://postgres:${password}@${address}/postgres?sslmode=disable`
+    return yield* openPostgres({ url: Redacted.make(url), authority: undefined })
+  })
+}
+
 /** One engine's lines. */
 const measure = Effect.fnUntraced(function* (sql: SqlClient, store: UsageStore, isShort: boolean) {
   const [sessions, repetitions] = isShort ? [100_000, 10] : [1_000_000, 40]
@@ -170,19 +198,15 @@ const measure = Effect.fnUntraced(function* (sql: SqlClient, store: UsageStore, 
 })
 
 export const usage = async function* (isShort: boolean): AsyncGenerator<string> {
-  const folder = mkdtempSync(join(tmpdir(), "braid-usage-"))
-  const engines: ReadonlyArray<Engine> = [{ name: "SQLite", open: openSqlite(join(folder, "usage.db")) }]
-  try {
-    for (const { name, open } of engines) {
-      yield name
-      yield* await Effect.runPromise(
-        Effect.gen(function* () {
-          const sql = yield* open
-          return yield* measure(sql, yield* makeUsageStore(sql), isShort)
-        }).pipe(Effect.scoped)
-      )
-    }
-  } finally {
-    rmSync(folder, { recursive: true })
+  const server = find("PostgreSQL 17")
+  for (const { name, open } of server._tag === "Found" ? [sqlite, postgres] : [sqlite]) {
+    yield name
+    yield* await Effect.runPromise(
+      Effect.gen(function* () {
+        const sql = yield* open
+        return yield* measure(sql, yield* makeUsageStore(sql), isShort)
+      }).pipe(Effect.scoped)
+    )
   }
+  if (server._tag === "Missing") yield `PostgreSQL is not measured: ${server.sentence}`
 }
