@@ -1,7 +1,10 @@
 /** The store of use in a real PostgreSQL: the same statements as SQLite's, and a database that goes away. */
 
+import { chownSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { Effect, Redacted } from "effect"
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { createAuthority } from "../../../lab/cluster/http/pki.ts"
 import { openPostgres } from "../../../src/adapters/usage/postgres-client.ts"
 import { makeUsageStore, openUsageDatabase } from "../../../src/adapters/usage/usage-store.ts"
 import type { UsageStore } from "../../../src/ports/usage-store.ts"
@@ -10,6 +13,7 @@ import { record } from "../../domain/usage/some-records.ts"
 import {
   engineFolder,
   furtherPath,
+  nobody,
   quickFolder,
   type Server,
   startSource
@@ -18,12 +22,23 @@ import { describeWith } from "../../support/describe-with.ts"
 
 const password = "a-secret-of-records"
 const address = "127.94.0.1"
+/** Another address of the server, which its certificate does not have. */
+const otherAddress = "127.94.0.2"
 const always = { from: Number.MIN_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER }
 
 const database = (more = "?sslmode=disable", word = password) => ({
   url: Redacted.make(`postgresql://postgres:${word}@${address}/postgres${more}`),
   authority: undefined
 })
+
+/** Puts a certificate where the server reads it, as the server's user. */
+const giveCertificate = (folder: string, certPem: string, keyPem: string): void => {
+  for (const [file, pem] of Object.entries({ "server.crt": certPem, "server.key": keyPem })) {
+    const path = join(folder, "source", file)
+    writeFileSync(path, pem, { mode: 0o600 })
+    if (nobody.uid !== undefined) chownSync(path, nobody.uid, nobody.gid)
+  }
+}
 
 /** The store without records. */
 const empty = Effect.gen(function* () {
@@ -43,7 +58,7 @@ describeWith(["PostgreSQL 17"], "the store of use in PostgreSQL", () => {
   const folder = engineFolder(quickFolder())
 
   beforeAll(async () => {
-    server = await startSource(folder.path, address, password, furtherPath)
+    server = await startSource(folder.path, `${address},${otherAddress}`, password, furtherPath)
   })
 
   afterAll(async () => {
@@ -103,5 +118,34 @@ describeWith(["PostgreSQL 17"], "the store of use in PostgreSQL", () => {
     expect(messages[0]?.message).toMatch(/TLS|SSL/u)
     expect(messages[1]?.message).toContain("authentication failed")
     for (const error of messages) expect(JSON.stringify([error.message, error])).not.toContain("secret")
+  })
+
+  it("trusts the server only by the given authority and its own name", async () => {
+    const [authority, another] = [
+      await createAuthority("databases", Date.now),
+      await createAuthority("others", Date.now)
+    ]
+    const { certPem, keyPem } = await authority.issue({ commonName: "db", sans: [{ type: "ip", value: address }] })
+    giveCertificate(folder.path, certPem, keyPem)
+    const query = (sql: string) => server?.query("postgres", sql) ?? Promise.resolve("")
+    await query("ALTER SYSTEM SET ssl = on")
+    await query("SELECT pg_reload_conf()")
+    while ((await query("SHOW ssl")) !== "on");
+    const url = (host: string) => Redacted.make(`postgresql://postgres:${password}@${host}/postgres`)
+    const isByTls = Effect.flatMap(
+      openPostgres({ url: url(address), authority: authority.caPem }),
+      (sql) => sql`SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()`
+    )
+    expect(await Effect.runPromise(Effect.scoped(isByTls))).toEqual([{ ssl: true }])
+    const refused = await Promise.all(
+      [
+        { url: url(address), authority: undefined },
+        { url: url(address), authority: another.caPem },
+        { url: url(otherAddress), authority: authority.caPem }
+      ].map((one) => Effect.runPromise(Effect.flip(Effect.scoped(openUsageDatabase(one)))))
+    )
+    expect(refused[0]?.message).toMatch(/certificate/u)
+    expect(refused[1]?.message).toMatch(/certificate/u)
+    expect(refused[2]?.message).toContain(otherAddress)
   })
 })
