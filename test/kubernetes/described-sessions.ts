@@ -286,6 +286,32 @@ export const describedSessions = (assets: string, start: () => Promise<Described
       "mu"
     )
 
+  it("gives patterns of mounted paths by the documented command", async () => {
+    const page = readFileSync(new URL("../../docs/operating/client-behaviour.md", import.meta.url), "utf8")
+    const command = /^kubectl (get deployment my-app .*)jsonpath='(.*)'$/mu.exec(page)
+    const mounts = ["/etc/my-app", "/var/cache"].map((mountPath, index) => ({ name: `v${index}`, mountPath }))
+    const labels = { app: "my-app" }
+    await cluster.apply(
+      stringify({
+        apiVersion: "apps/v1",
+        kind: "Deployment",
+        metadata: { name: "my-app", namespace: "default" },
+        spec: {
+          selector: { matchLabels: labels },
+          template: {
+            metadata: { labels },
+            spec: {
+              containers: [{ name: "app", image: "app", volumeMounts: mounts }],
+              volumes: mounts.map(({ name }) => ({ name, emptyDir: {} }))
+            }
+          }
+        }
+      })
+    )
+    const printed = await kubectl(...(command?.[1] ?? "").trim().split(" "), `jsonpath=${command?.[2]}`)
+    expect(printed).toBe("^/etc/my-app(/.*)?$\n^/var/cache(/.*)?$\n")
+  })
+
   it("says of a session whose target does not exist what to check", async () => {
     await create("mc-0000000000000001", "Deployment", "nothing")
     await described("mmcs", "mc-0000000000000001", [

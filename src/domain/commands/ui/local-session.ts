@@ -8,7 +8,7 @@
 
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { asArray, isObject } from "../../json.ts"
+import { asArray, at, isObject } from "../../json.ts"
 import { type SessionEvent, SessionPort, SessionProcess, withoutArguments } from "./session-event.ts"
 
 const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
@@ -87,15 +87,30 @@ export const sessionAfter = (session: LocalSession, event: SessionEvent): LocalS
   }
 }
 
-/** The local side of a session, in lines. */
-export const localLines = ({
-  mirrord_version: version,
-  port_subscriptions: ports,
-  processes
-}: LocalSession): ReadonlyArray<string> => [
+/**
+ * Whether the client would have added the paths of mounted volumes to `feature.fs.read_only` if it had resolved the
+ * target itself, and the user has written none.
+ */
+const lacksMounts = (config: unknown): boolean => {
+  const fs = at(config, "feature", "fs")
+  const isUsual = fs === undefined || (isObject(fs) && fs["mode"] === undefined && fs["read_only"] === undefined)
+  return isUsual && at(config, "feature", "magic", "auto_mount") !== false
+}
+
+/** The local side of a session, in lines. `isOverClusters`: whether it is one over several clusters. */
+export const localLines = (
+  { config, mirrord_version: version, port_subscriptions: ports, processes }: LocalSession,
+  isOverClusters: boolean
+): ReadonlyArray<string> => [
   ...(processes ?? []).map(({ pid, process_name: name }) => `process ${pid}, ${name}`),
   ...(ports ?? []).map(({ mode, port }) => `port ${port} (${mode})`),
-  `mirrord ${version}`
+  `mirrord ${version}`,
+  ...(isOverClusters && lacksMounts(config)
+    ? [
+        "files of mounted volumes are read on this machine: feature.magic.auto_mount adds none in a session over " +
+          "clusters; list their paths in feature.fs.read_only"
+      ]
+    : [])
 ]
 
 /** Something that a local process of a session did. */

@@ -214,7 +214,11 @@ export const pageSessions = (
       ports: cleaned(portsOf(id, steals)),
       branches: cleaned(branchesOf(id, branches)),
       queues: cleaned(queuesOf(id, queues)),
-      local: cleaned(local.filter(({ session_id: its }) => idOf(its) === id).flatMap(localLines)),
+      local: cleaned(
+        local
+          .filter(({ session_id: its }) => idOf(its) === id)
+          .flatMap((one) => localLines(one, row.clusters.length > 1))
+      ),
       canStop: row.parent === undefined
     }
     return { ...session, text: lines(session).join("\n") }

@@ -162,7 +162,8 @@ describe("the lane of a session", () => {
   it("has the processes of this machine that belong to it, by the same id", () => {
     const local = [readLocalSession({ ...recorded.info, session_id: "FF" }) ?? recorded.read]
     const [session] = aPage({ local }).sessions
-    expect(session?.local).toEqual(["process 4711, node", "port 8080 (steal)", "mirrord 3.250.0"])
+    const hint = expect.stringContaining("list their paths in feature.fs.read_only")
+    expect(session?.local).toEqual(["process 4711, node", "port 8080 (steal)", "mirrord 3.250.0", hint])
     expect(session?.text).toContain("\n  on this machine: process 4711, node\n")
     expect(aPage().sessions[0]?.local).toEqual([])
   })

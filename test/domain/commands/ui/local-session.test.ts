@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest"
-import { readLocalSession, sessionAfter, withLocalEvent } from "../../../../src/domain/commands/ui/local-session.ts"
+import {
+  localLines,
+  readLocalSession,
+  sessionAfter,
+  withLocalEvent
+} from "../../../../src/domain/commands/ui/local-session.ts"
 import { readSessionEvent, sessionEventText } from "../../../../src/domain/commands/ui/session-event.ts"
 import {
   fileOfSession,
@@ -22,6 +27,19 @@ describe("a session of this machine", () => {
   it("is none without a field that mirrord's programs want, and is one without the others", () => {
     for (const field of recorded.required) expect(readLocalSession(omit(recorded.info, field)), field).toBeUndefined()
     for (const field of recorded.optional) expect(readLocalSession(omit(recorded.info, field)), field).toBeDefined()
+  })
+
+  it.each([
+    [{}, true, true],
+    [{ feature: { fs: { local: ["/tmp"] } } }, true, true],
+    [{}, false, false],
+    [{ feature: { magic: { auto_mount: false } } }, true, false],
+    [{ feature: { fs: { read_only: ["^/etc/app"] } } }, true, false],
+    [{ feature: { fs: { mode: "read" } } }, true, false],
+    [{ feature: { fs: "local" } }, true, false]
+  ])("has a line about mounted files where the client adds none of them: %j over clusters %s", (config, over, has) => {
+    const lines = localLines(readLocalSession({ ...recorded.info, config }) ?? recorded.read, over)
+    expect(lines.some((line) => line.includes("feature.fs.read_only"))).toBe(has)
   })
 
   it("has its processes and ports after each event", () => {
