@@ -59,11 +59,15 @@ export const usageSheets = (report: UsageReport): readonly [general: Sheet, user
 ]
 
 /** Users choose their names, and a spreadsheet takes a text that begins so for a formula. */
-const isFormula = (text: string): boolean => /^[=+\-@\t\r]/u.test(text)
+const isFormula = (text: string): boolean => /^[=+\-@\t\r]/u.test(text.replace(/^ +/u, ""))
 
 const field = (value: CellValue): string => {
   if (value === null || typeof value === "number") return String(value ?? "")
-  const text = isFormula(value) ? `'${value}` : value
+  // Spreadsheets of many languages begin another cell at a semicolon, and take no heed of quotes around it.
+  const text = value
+    .split(";")
+    .map((part) => (isFormula(part) ? `'${part}` : part))
+    .join(";")
   return /[",\r\n]/u.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
