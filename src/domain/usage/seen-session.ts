@@ -82,7 +82,7 @@ const onceEach = <T extends object>(
   }
 }
 
-/** A session over many clusters. Clusters that are left out of it are none of its own. */
+/** A session over many clusters. Only its default counts before it was ready there: another may be left out yet. */
 export const seenParent = onceEach((parent: MirrordMultiClusterSession): SeenSession | undefined => {
   const { metadata, spec, status } = parent
   return recordOf({
@@ -90,7 +90,9 @@ export const seenParent = onceEach((parent: MirrordMultiClusterSession): SeenSes
     metadata,
     spec,
     heartbeat: status?.connectedTimestamp,
-    clusters: spec.clusters.filter((cluster) => status?.clusterSessions?.[cluster]?.error === undefined),
+    clusters: spec.clusters.filter(
+      (cluster) => cluster === spec.defaultCluster || status?.clusterSessions?.[cluster]?.ready === true
+    ),
     alias: spec.targetAlias
   })
 })

@@ -15,11 +15,15 @@ const parent: MirrordMultiClusterSession = {
     targetAlias: "deployment.web.container.main",
     clusters: ["b", "a", "c"],
     primaryCluster: "main",
+    defaultCluster: "a",
     ciInfo: { provider: "github", pipeline: "test" }
   },
   status: {
     connectedTimestamp: "2026-11-29T08:05:00Z",
-    clusterSessions: { c: { sessionName: "mc-00000000000000ab-c", ready: false, error: "lost" } }
+    clusterSessions: {
+      b: { sessionName: "mc-00000000000000ab-b", ready: true },
+      c: { sessionName: "mc-00000000000000ab-c", ready: false, error: "lost" }
+    }
   }
 }
 
@@ -47,6 +51,12 @@ describe("the record of a session", () => {
       lastSeenAt: Date.parse("2026-11-29T08:05:00Z"),
       stoppedAt: undefined
     })
+  })
+
+  it("has the default alone until another cluster is ready: it may be left out", () => {
+    const clusterSessions = { b: { sessionName: "mc-00000000000000ab-b", ready: false } }
+    for (const status of [undefined, {}, { clusterSessions }])
+      expect(seenParent({ ...parent, status } as MirrordMultiClusterSession)?.clusters).toEqual(["a"])
   })
 
   it("is made once for an object", () => {
