@@ -88,10 +88,20 @@ const messagesOf = (error: unknown): ReadonlyArray<string> => {
   return messages
 }
 
+/** How long a statement may take, seconds: a database that is locked or unreachable may never answer. */
+const maxSeconds = 20
+
+/** A statement with its failure as the port has it, at the latest when the database had time enough to answer. */
 const failed =
   (operation: UsageStoreError["operation"]) =>
   <A, R>(call: Effect.Effect<A, { readonly message: string }, R>): Effect.Effect<A, UsageStoreError, R> =>
-    Effect.mapError(call, (error) => new UsageStoreError({ operation, detail: messagesOf(error).join(": ") }))
+    call.pipe(
+      Effect.mapError((error) => new UsageStoreError({ operation, detail: messagesOf(error).join(": ") })),
+      Effect.timeoutOrElse({
+        duration: `${maxSeconds} seconds`,
+        orElse: () => Effect.fail(new UsageStoreError({ operation, detail: `no answer within ${maxSeconds} s` }))
+      })
+    )
 
 /**
  * The bytes that records and sums need. Room that deleted rows have left does not count: it is used again, and
@@ -108,7 +118,7 @@ const bytesOf = (sql: SqlClient) =>
         FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()`
     }),
     ([row]) => Number(row?.["bytes"] ?? 0)
-  )
+  ).pipe(failed("prune"))
 
 const countOf = (rows: ReadonlyArray<Row>): number => rows.length
 
@@ -118,7 +128,7 @@ const deleteOldest = (sql: SqlClient, before: number) =>
     sql<Row>`DELETE FROM usage_sessions WHERE (id, machine_id) IN (SELECT id, machine_id FROM usage_sessions
       WHERE started_at < ${before} AND stopped_at IS NOT NULL ORDER BY started_at LIMIT ${portion}) RETURNING id`,
     countOf
-  )
+  ).pipe(failed("prune"))
 
 const pruneTo = Effect.fnUntraced(function* (sql: SqlClient, { before, maxBytes }: UsageLimits) {
   let count = 0
@@ -169,9 +179,9 @@ const sumsOf = (sql: SqlClient): Pick<UsageStore, "nextStart" | "summed" | "sums
       spans,
       ({ from, to }) =>
         sql`INSERT INTO usage_sums ${sql.insert({ span_from: from, span_to: to, maker })}
-          ON CONFLICT (span_from, span_to) DO UPDATE SET maker = excluded.maker, sums = NULL`,
+          ON CONFLICT (span_from, span_to) DO UPDATE SET maker = excluded.maker, sums = NULL`.pipe(failed("write")),
       { discard: true }
-    ).pipe(failed("write")),
+    ),
   keepSums: (span, sums, maker) =>
     sql`UPDATE usage_sums SET sums = ${storedSums(span, sums)}
       WHERE span_from = ${span.from} AND span_to = ${span.to} AND maker = ${maker}`.pipe(Effect.asVoid, failed("write"))
@@ -194,14 +204,15 @@ export const makeUsageStore = Effect.fnUntraced(function* (
           THEN excluded.started_at ELSE usage_sessions.started_at END,
         last_seen_at = CASE WHEN excluded.last_seen_at > usage_sessions.last_seen_at
           THEN excluded.last_seen_at ELSE usage_sessions.last_seen_at END,
-        stopped_at = excluded.stopped_at`.pipe(Effect.asVoid, failed("write")),
+        stopped_at = CASE WHEN excluded.stopped_at IS NULL AND excluded.last_seen_at <= usage_sessions.stopped_at
+          THEN usage_sessions.stopped_at ELSE excluded.stopped_at END`.pipe(Effect.asVoid, failed("write")),
     page: (span, after, max) => pageOf(sql, span, after, max).pipe(failed("read")),
     newest: (max) =>
       Effect.map(
         sql<Row>`SELECT * FROM usage_sessions ORDER BY started_at DESC, id DESC, machine_id DESC LIMIT ${max}`,
         (rows) => recordsOf(rows).toReversed()
       ).pipe(failed("read")),
-    prune: (limits) => pruneTo(sql, limits).pipe(failed("prune")),
+    prune: (limits) => pruneTo(sql, limits),
     ...sumsOf(sql)
   }
 })

@@ -2,7 +2,8 @@
 
 import { chownSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { Effect, Redacted } from "effect"
+import { Effect, Fiber, Redacted } from "effect"
+import { TestClock } from "effect/testing"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { createAuthority } from "../../../lab/cluster/http/pki.ts"
 import { openPostgres } from "../../../src/adapters/usage/postgres-client.ts"
@@ -107,6 +108,28 @@ describeWith(["PostgreSQL 17"], "the store of use in PostgreSQL", () => {
       })
     )
     expect(left.map(({ id }) => id)).toEqual(["1", "2"])
+  })
+
+  it("gives a statement up that another one holds up for long", async () => {
+    const held = "BEGIN; LOCK TABLE usage_sessions; SELECT pg_sleep(60)"
+    const waits = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'braid'"
+    const locks =
+      "SELECT COUNT(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation::regclass::text = 'usage_sessions'"
+    const query = (sql: string) => Effect.promise(() => server?.query("postgres", sql) ?? Promise.resolve(""))
+    const until = (sql: string) => Effect.repeat(query(sql), { until: (count) => count === "1" })
+    const error = await Effect.gen(function* () {
+      const store = yield* empty
+      const holding = yield* Effect.forkChild(Effect.exit(query(held)))
+      yield* until(locks)
+      const put = yield* Effect.forkChild(Effect.flip(store.put(record())))
+      yield* until(waits)
+      yield* TestClock.adjust("1 minute")
+      const failure = yield* Fiber.join(put)
+      yield* query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)'")
+      yield* Fiber.join(holding)
+      return failure
+    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()), Effect.runPromise)
+    expect(error.message).toBe("the store of use cannot write: no answer within 20 s")
   })
 
   it("asks for TLS unless the URL says no, and no error has the password", async () => {

@@ -48,13 +48,12 @@ describe("the store of use", () => {
 
   it("has one row per session: the first start, the last heartbeat, and the end or none", async () => {
     const path = join(folder(), "usage.db")
-    const rows = await using(path, (store) =>
-      Effect.forEach(
-        [record({ startedAt: 5, lastSeenAt: 9, stoppedAt: 9 }), record({ startedAt: 7, lastSeenAt: 8 })],
-        store.put
-      ).pipe(Effect.andThen(all(store)))
-    )
-    expect(rows).toEqual([record({ startedAt: 5, lastSeenAt: 9 })])
+    const after = (...records: ReadonlyArray<UsageRecord>) =>
+      using(path, (store) => Effect.andThen(Effect.forEach(records, store.put), all(store)))
+    const ended = record({ startedAt: 5, lastSeenAt: 9, stoppedAt: 9 })
+    // An operator that was suspended writes what it knew before the end.
+    for (const lastSeenAt of [8, 9]) expect(await after(ended, record({ startedAt: 7, lastSeenAt }))).toEqual([ended])
+    expect(await after(record({ startedAt: 7, lastSeenAt: 10 }))).toEqual([record({ startedAt: 5, lastSeenAt: 10 })])
   })
 
   it("keeps no session longer than it should, but all that run", async () => {
