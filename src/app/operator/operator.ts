@@ -142,7 +142,11 @@ export const makeOperator = (
   })
 
 /** The services that capabilities are made on. */
-const makeServices = Effect.fnUntraced(function* (options: OperatorOptions, { fingerprint }: UserAuthority) {
+const makeServices = Effect.fnUntraced(function* (
+  options: OperatorOptions,
+  { fingerprint }: UserAuthority,
+  wall: Clock.Clock
+) {
   const { own } = yield* ClusterConnector
   const { bounds, configuration, namespace, protectedNamespaces } = options
   const notifier = new SessionNotifier()
@@ -176,7 +180,7 @@ const makeServices = Effect.fnUntraced(function* (options: OperatorOptions, { fi
       options: options.splitting,
       servedAuthority: options.servedAuthority ?? (() => undefined)
     }),
-    Context.add(UsageKeeping, { kept: options.usage }),
+    Context.add(UsageKeeping, { kept: options.usage, wall }),
     Context.add(CopySettings, { makesCopies: options.makesCopies ?? true, image: options.copyImage }),
     // Made before the controllers: it ends after them, and so writes their last Events.
     Context.add(Events, yield* makeEventRecorder(own.api))
@@ -190,7 +194,7 @@ const makeFacade = Effect.fnUntraced(function* (
 ) {
   const { own } = yield* ClusterConnector
   const authority = yield* ensureUserAuthority(own.api, options.namespace)
-  const services = yield* makeServices(options, authority)
+  const services = yield* makeServices(options, authority, wall)
   const asked = yield* Effect.provideContext(Layer.build(capabilities), services)
   const quota = makeSessionQuota(options.bounds, () => usersSessions(Context.get(asked, Sessions)))
   yield* countHolding("sessions with connections", quota.size)

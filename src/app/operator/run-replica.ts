@@ -21,6 +21,7 @@ import type { ElectedFacade } from "../leadership/elected-facade.ts"
 import { electLeader, leaseName } from "../leadership/elector.ts"
 import { dropLeaderLabel, keepLeaderLabel } from "../leadership/leader-label.ts"
 import { queuesWhileLeading } from "../leadership/queues-while-leading.ts"
+import { usageWhileLeading } from "../leadership/usage-while-leading.ts"
 import {
   agentsWhileLeading,
   apiWhileLeading,
@@ -101,10 +102,13 @@ const runForTerm = (
 ): Effect.Effect<never, never, Scope.Scope> => {
   const { agents, connector, elected, operator } = options
   const connected = connectorWhileLeading(term, connector)
-  const { splitting } = operator
-  const led = splitting && { ...splitting, queues: queuesWhileLeading(term, splitting.queues) }
+  const { splitting, usage } = operator
+  const led = {
+    splitting: splitting && { ...splitting, queues: queuesWhileLeading(term, splitting.queues) },
+    usage: usage && { ...usage, open: usageWhileLeading(term, usage.open) }
+  }
   return startOperator(
-    { ...options, operator: { ...operator, splitting: led } },
+    { ...options, operator: { ...operator, ...led } },
     connected,
     agentsWhileLeading(term, agents(connected.own.api)),
     (connect) => outboundWhileLeading(term, connect)

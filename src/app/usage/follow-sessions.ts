@@ -43,6 +43,8 @@ interface Options extends Pick<UsageKept, "open"> {
   readonly sessions: Sessions["Service"]
   /** The limits at a time, in epoch ms. */
   readonly limits: (now: number) => UsageLimits
+  /** How far the host's clock, by which records have their times, is ahead of the clock here, ms. */
+  readonly hostAhead: () => number
 }
 
 interface HeardSession {
@@ -90,16 +92,17 @@ const hear = (state: State, { sessions }: Options, name: string): void => {
 }
 
 /** Sums make reports quick, and nothing else: those that cannot be made now are made the next time. */
-const makeSumsAlways = (store: UsageStore): Effect.Effect<never> =>
+const makeSumsAlways = (store: UsageStore, { hostAhead }: Options): Effect.Effect<never> =>
   Clock.currentTimeMillis.pipe(
-    Effect.flatMap((now) => makeSums(store, now)),
+    Effect.flatMap((now) => makeSums(store, now + hostAhead())),
     Effect.ignore,
     Effect.andThen(Effect.sleep(pruneEvery)),
     Effect.forever
   )
 
 /** Opens the store in a scope of its own, which ends at once if that fails. */
-const openStore = Effect.fnUntraced(function* (state: State, { open }: Options, now: number) {
+const openStore = Effect.fnUntraced(function* (state: State, options: Options, now: number) {
+  const { open } = options
   if (now < state.openAt) return
   state.openAt = now + openEvery
   const own = yield* Scope.fork(yield* Effect.scope)
@@ -112,7 +115,7 @@ const openStore = Effect.fnUntraced(function* (state: State, { open }: Options, 
   state.followed = adopt(state.followed, records)
   state.store = store
   state.own = own
-  yield* Effect.forkIn(makeSumsAlways(store), own)
+  yield* Effect.forkIn(makeSumsAlways(store, options), own)
   yield* logInfo("use is recorded")
 })
 
@@ -126,10 +129,11 @@ const writeDue = Effect.fnUntraced(function* (state: State, store: UsageStore) {
   ).pipe(Effect.ensuring(Effect.sync(() => (state.followed = afterWrites(state.followed, written)))))
 })
 
-const prune = Effect.fnUntraced(function* (state: State, store: UsageStore, { limits }: Options, now: number) {
+const prune = Effect.fnUntraced(function* (state: State, store: UsageStore, options: Options, now: number) {
+  const { hostAhead, limits } = options
   if (now < state.pruneAt) return
   state.pruneAt = now + pruneEvery
-  const count = yield* store.prune(limits(now))
+  const count = yield* store.prune(limits(now + hostAhead()))
   if (count > 0) yield* logInfo("old records of use deleted", { count })
 })
 
@@ -200,7 +204,7 @@ export const followSessions = Effect.fnUntraced(function* (
     const name = act.session ?? ""
     if (act.act === "connected") hear(state, options, name)
     const key = state.names.get(name)
-    if (act.act === "ended" && key !== undefined && !state.ends.has(key)) state.ends.set(key, at)
+    if (act.act === "ended" && key !== undefined && !state.ends.has(key)) state.ends.set(key, at + options.hostAhead())
   })
   const troubles = new LogOnce()
   const failed = (why: string): Effect.Effect<void> => {

@@ -3,7 +3,7 @@
  * the records. A primary records the sessions over its clusters, each once, and the sessions of its own cluster.
  */
 
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { dayMillis } from "../../domain/usage/usage-spans.ts"
 import { CurrentSettings } from "../kernel/setting-values.ts"
 import { Capabilities, withCapability } from "../services/capability.ts"
@@ -21,12 +21,13 @@ const mebibyte = 1_048_576
 export const usageLayer = Layer.effectContext(
   Effect.gen(function* () {
     const capability = yield* withCapability({})
-    const { kept } = yield* UsageKeeping
+    const { kept, wall } = yield* UsageKeeping
     if (kept === undefined) return Context.add(capability, UsageReports, noUsage)
     const { fleet } = yield* OwnCluster
     const { clusters } = yield* FleetView
     const { usageMaxMebibytes, usageRetentionDays } = yield* CurrentSettings
     const earlier = yield* Capabilities
+    const clock = yield* Clock.Clock
     const open = yield* followSessions(
       {
         open: kept.open,
@@ -34,7 +35,8 @@ export const usageLayer = Layer.effectContext(
         limits: (now) => ({
           before: now - usageRetentionDays * dayMillis,
           maxBytes: usageMaxMebibytes * mebibyte
-        })
+        }),
+        hostAhead: () => wall.currentTimeMillisUnsafe() - clock.currentTimeMillisUnsafe()
       },
       Effect.forEach(earlier, ({ started = Effect.void }) => started, { discard: true })
     )
@@ -44,6 +46,7 @@ export const usageLayer = Layer.effectContext(
       clusterName: fleet?.clusterName ?? null,
       clusters: clusters().map(({ name }) => name)
     })
-    return Context.add(capability, UsageReports, yield* makeReports(open, { kept, installation }))
+    const reports = Effect.provideService(makeReports(open, { kept, installation }), Clock.Clock, wall)
+    return Context.add(capability, UsageReports, yield* reports)
   })
 )

@@ -1,6 +1,6 @@
 /** Where the use of sessions is recorded, as the operator's settings say it. */
 
-import { Context, type Effect, type Scope } from "effect"
+import { type Clock, Context, type Effect, type Scope } from "effect"
 import type { Sheet } from "../../domain/usage/usage-sheets.ts"
 import type { UsageStore, UsageStoreError } from "../../ports/usage-store.ts"
 
@@ -14,7 +14,13 @@ export interface UsageKept {
   readonly version: string
 }
 
-/** How use is recorded; `undefined` if it is not. The operator provides it. */
-export class UsageKeeping extends Context.Service<UsageKeeping, { readonly kept: UsageKept | undefined }>()(
-  "braid/app/UsageKeeping"
-) {}
+/** How use is recorded. The operator provides it. */
+export class UsageKeeping extends Context.Service<
+  UsageKeeping,
+  {
+    /** `undefined` if use is not recorded. */
+    readonly kept: UsageKept | undefined
+    /** The host's clock: API servers give sessions their times by theirs, and the clock of sessions never jumps. */
+    readonly wall: Clock.Clock
+  }
+>()("braid/app/UsageKeeping") {}

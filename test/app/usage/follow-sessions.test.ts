@@ -18,7 +18,8 @@ const full = new UsageStoreError({ operation: "write", detail: "the disk is full
 const follower = Effect.fnUntraced(function* (
   change: Partial<UsageStore> = {},
   open: Effect.Effect<unknown, UsageStoreError, Scope.Scope> = Effect.void,
-  sessions = new Map<string, SeenSession>()
+  sessions = new Map<string, SeenSession>(),
+  hostAhead = 0
 ) {
   const lines: Array<string> = []
   const logger = Logger.make(({ message }) => void lines.push(String(message)))
@@ -51,7 +52,8 @@ const follower = Effect.fnUntraced(function* (
     {
       open: Effect.as(open, store),
       sessions: { served: [{ all, find: served, nameOf: String, stopped }], distant: () => [] },
-      limits: () => ({ before: 0, maxBytes: 1 })
+      limits: (before) => ({ before, maxBytes: 1 }),
+      hostAhead: () => hostAhead
     },
     Effect.void
   ).pipe(Effect.provideService(CurrentSessionActs, acts), Effect.provide(Logger.layer([logger])))
@@ -82,6 +84,19 @@ describe("following sessions", () => {
       )
     }
   )
+
+  it.effect("counts time by the host's clock, which may have been put ahead of its own", function* () {
+    const hour = 3_600_000
+    const bounds: Array<number> = []
+    const prune: UsageStore["prune"] = ({ before }) => Effect.sync(() => bounds.push(before) - bounds.length)
+    const sessions = new Map([["s", record({ startedAt: hour })]])
+    const { rows, tell } = yield* follower({ prune }, Effect.void, sessions, hour)
+    tell("ended", "s", 1_000)
+    sessions.delete("s")
+    yield* pass("1 second")
+    expect([...rows.values()].map(({ startedAt, stoppedAt }) => [startedAt, stoppedAt])).toEqual([[hour, hour + 1_000]])
+    expect(bounds).toEqual([hour])
+  })
 
   it.effect("makes room before it writes, and at once when it could not write", function* () {
     const volume = { isFull: true }
