@@ -10,6 +10,7 @@ import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { mirrordOperators } from "../../../src/domain/resources/mirrord-operator.ts"
+import { parentInName } from "../../../src/domain/sessions/names.ts"
 import { isOfKind } from "../story/call-kind.ts"
 import type { PortCall } from "../world/world-event.ts"
 import { isAway } from "./debts.ts"
@@ -40,8 +41,14 @@ export const queuesDrain: Invariant = {
   begin: (world) => {
     /** Names of parents that failed. */
     const failed = new Set<string>()
+    /** Names of parents that were deleted, as an abandoned session is after its TTL: their children go with them. */
+    const gone = new Set<string>()
     /** The last call of each kind of work, and when it was made. */
     const last = new Map<string, { readonly at: number; readonly to: string }>()
+    /** Whether the object of a session that is over is deleted: a parent, or a child after its parent. */
+    const isOver = ({ name, resource }: PortCall, outcome: string): boolean =>
+      failed.has(name) ||
+      (outcome === "ok" && (resource === mirrordMultiClusterSessions.plural || gone.has(parentInName(name) ?? "")))
     /** Whether a call is one that operators make at rest too. */
     const isDue = (call: PortCall, outcome: string): boolean => {
       const { name, resource, verb } = call
@@ -50,7 +57,7 @@ export const queuesDrain: Invariant = {
       if (isOfKind(call, "tokens")) return outcome === "ok"
       if (verb === "delete") {
         // A failed session is deleted after its retention, and an abandoned session after its TTL.
-        if (failed.has(name) || (resource === mirrordMultiClusterSessions.plural && outcome === "ok")) return true
+        if (isOver(call, outcome)) return true
         // A branch is deleted after its TTL, and a copy some time after its failure, perhaps in both clusters at once.
         if (resource === branchDatabases.plural && isGone) return true
       }
@@ -66,7 +73,8 @@ export const queuesDrain: Invariant = {
             failed.add(after.metadata.name)
         },
         Answered: ({ at, call, outcome }) => {
-          const { operator, resource, to, verb } = call
+          const { name, operator, resource, to, verb } = call
+          if (resource === mirrordMultiClusterSessions.plural && verb === "delete" && outcome === "ok") gone.add(name)
           if (isWork(call, outcome) && !isDue(call, outcome))
             last.set(`${operator}: ${verb} ${resource} in ${to}: ${outcome}`, { at, to })
         }

@@ -258,6 +258,8 @@ describe("L6 and N4", () => {
     expect(findAtRest(queuesDrain, world, "healed", asked(now(world) - 1_000, { verb: "delete" }))).toEqual([])
     const gone = asked(now(world) - 1_000, { verb: "delete", to: "a", resource: children, name: `${parent}-a` })
     expect(findAtRest(queuesDrain, world, "healed", gone)[0]).toContain("delete")
+    const ended = asked(now(world) - 1_000, { verb: "delete" })
+    expect(findAtRest(queuesDrain, world, "healed", [...ended, ...gone])).toEqual([])
     expect(
       findAtRest(queuesDrain, world, "healed", [
         committed("primary", mirrordMultiClusterSessions, parentObject({ phase: "Failed" })),
