@@ -108,7 +108,12 @@ const loggedIn = ({ provider, rules, seal }: DashboardOptions, search: string, k
     yield* logInfo("a person logged in for the page of use", { person: person.name, isShown: why === undefined })
     if (why !== undefined) return text(`${why} ${again}`, 403)
     const until = (yield* Clock.currentTimeMillis) + personTime
-    return withCookie(goTo("/"), cookies.person, yield* seal.close(cookies.person, person, until), personTime)
+    return withCookie(
+      goTo(dashboardPaths.page),
+      cookies.person,
+      yield* seal.close(cookies.person, person, until),
+      personTime
+    )
   }).pipe(
     Effect.catch(unlessLoggedIn),
     Effect.map((answer) => withCookie(answer, cookies.attempt, "", 0))

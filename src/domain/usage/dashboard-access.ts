@@ -89,8 +89,11 @@ export type DashboardAdmission =
   | { readonly _tag: "LogOut" }
   | { readonly _tag: "Refused"; readonly status: 400 | 401 | 405 | 421; readonly message: string }
 
-/** Paths beside those of the page. */
-export const dashboardPaths = { logIn: "/login", loggedIn: "/callback", logOut: "/logout" } as const
+/** The page, and the paths beside those of its parts. */
+export const dashboardPaths = { page: "/usage", logIn: "/login", loggedIn: "/callback", logOut: "/logout" } as const
+
+/** Where a browser stands that loads the page. A part of the page, such as a file, is never the way to the provider. */
+const isOfPage = (path: string): boolean => path === "/" || path === dashboardPaths.page
 
 /** Decides on a request. `served`: the name of the page's host. */
 export const admitDashboard = (request: DashboardRequest, served: string): DashboardAdmission => {
@@ -108,5 +111,6 @@ export const admitDashboard = (request: DashboardRequest, served: string): Dashb
   if (path === dashboardPaths.loggedIn) return { _tag: "LoggedIn" }
   if (path === dashboardPaths.logOut) return { _tag: "LogOut" }
   if (isOfPerson) return { _tag: "Shown" }
-  return path === "/" ? { _tag: "LogIn" } : refused(401, "You are not logged in here; load the page again.")
+  if (isOfPage(path)) return { _tag: "LogIn" }
+  return refused(401, `You are not logged in here; log in first: https://${served}${dashboardPaths.logIn}`)
 }

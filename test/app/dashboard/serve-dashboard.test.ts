@@ -4,10 +4,12 @@ import { HttpRouter, HttpServerResponse } from "effect/http"
 import { describe, expect } from "vitest"
 import { openIdProvider } from "../../../src/adapters/oidc/openid-provider.ts"
 import { makeSeal } from "../../../src/adapters/oidc/seal.ts"
+import { dashboardPage } from "../../../src/app/commands/operator-dashboard.ts"
 import { serveDashboard } from "../../../src/app/dashboard/serve-dashboard.ts"
 import type { DashboardRules } from "../../../src/domain/usage/dashboard-access.ts"
 import { it } from "../../support/effect-it.ts"
 import { makeFakeOpenId } from "../../support/fake-openid.ts"
+import { idleFacade } from "../../support/idle-facade.ts"
 
 const [issuer, served, secret] = ["https://login.example.com", "mirrord.example.com", "a secret of the page"]
 const rules: DashboardRules = { groups: ["dev"], emails: [], groupsClaim: "groups" }
@@ -20,16 +22,22 @@ interface Answer {
   readonly cookies: ReadonlyArray<string>
 }
 
+const somePage = HttpRouter.toHttpEffect(
+  HttpRouter.addAll([
+    HttpRouter.route("GET", "/", HttpServerResponse.text("the page")),
+    HttpRouter.route("GET", "/api/usage", HttpServerResponse.text("the report")),
+    HttpRouter.route("GET", "/broken", Effect.die("a defect"))
+  ])
+)
+
 /** A server with a browser: it keeps cookies, and follows nothing. */
-const serving = Effect.fnUntraced(function* (more: Partial<DashboardRules> = {}, jar = new Map<string, string>()) {
+const serving = Effect.fnUntraced(function* (
+  more: Partial<DashboardRules> = {},
+  jar = new Map<string, string>(),
+  making: typeof somePage = somePage
+) {
   const fake = yield* Effect.promise(() => makeFakeOpenId({ issuer, clientId: "braid", clientSecret: secret }))
-  const page = yield* HttpRouter.toHttpEffect(
-    HttpRouter.addAll([
-      HttpRouter.route("GET", "/", HttpServerResponse.text("the page")),
-      HttpRouter.route("GET", "/api/usage", HttpServerResponse.text("the report")),
-      HttpRouter.route("GET", "/broken", Effect.die("a defect"))
-    ])
-  )
+  const page = yield* making
   const { port } = yield* serveDashboard({
     listenAt: { host: "127.0.0.1", port: 0 },
     fallback: undefined,
@@ -67,8 +75,8 @@ const serving = Effect.fnUntraced(function* (more: Partial<DashboardRules> = {},
       })
       sent.end()
     })
-  const logIn = Effect.fnUntraced(function* (claims: Readonly<Record<string, unknown>>) {
-    const { headers, status } = yield* get("/")
+  const logIn = Effect.fnUntraced(function* (claims: Readonly<Record<string, unknown>>, at = "/") {
+    const { headers, status } = yield* get(at)
     expect(status).toBe(303)
     const search = yield* Effect.promise(() => fake.logIn(String(headers["location"]), claims))
     return { search, answer: yield* get(`/callback${search}`) }
@@ -82,7 +90,7 @@ describe("the page of use at an ingress", () => {
       const { get, jar, logIn } = yield* serving()
       expect(yield* get("/api/usage")).toMatchObject({ status: 401 })
       const { answer } = yield* logIn({ sub: "1", preferred_username: "jane", groups: ["dev"] })
-      expect(answer).toMatchObject({ status: 303, headers: { location: "/" } })
+      expect(answer).toMatchObject({ status: 303, headers: { location: "/usage" } })
       for (const cookie of answer.cookies) {
         expect(cookie).toMatch(/^__Host-/u)
         for (const part of ["Path=/", "HttpOnly", "Secure", "SameSite=Lax"]) expect(cookie).toContain(part)
@@ -102,6 +110,16 @@ describe("the page of use at an ingress", () => {
       yield* get("/logout")
       expect([...jar.keys()]).toEqual([])
       expect(yield* get("/api/usage")).toMatchObject({ status: 401 })
+    })
+  )
+
+  it.live("leads whoever loads it without a login to the provider, and back to itself", () =>
+    Effect.gen(function* () {
+      const { get, logIn } = yield* serving({}, undefined, dashboardPage(idleFacade, served))
+      const { answer } = yield* logIn({ sub: "1", groups: ["dev"] }, "/usage")
+      const page = yield* get(String(answer.headers["location"]))
+      expect(page).toMatchObject({ status: 200 })
+      expect(page.body).toContain(`"context":"${served}"`)
     })
   )
 

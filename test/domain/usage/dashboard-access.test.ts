@@ -61,6 +61,7 @@ describe("a request to the page of use", () => {
 
   it("logs in, in and out, and shows only to people", () => {
     expect(tagOf({})).toBe("LogIn")
+    expect(tagOf({ path: "/usage" })).toBe("LogIn")
     expect(tagOf({ path: "/login", isOfPerson: true })).toBe("LogIn")
     expect(tagOf({ path: "/callback" })).toBe("LoggedIn")
     expect(tagOf({ path: "/logout" })).toBe("LogOut")
@@ -68,6 +69,12 @@ describe("a request to the page of use", () => {
     expect(tagOf({ path: "/login/" })).toBe(401)
     expect(tagOf({ isOfPerson: true })).toBe("Shown")
     expect(tagOf({ isOfPerson: true, path: "/api/usage", method: "HEAD" })).toBe("Shown")
+  })
+
+  it("is told where to log in", () => {
+    expect(admitDashboard({ ...request, path: "/usage.csv" }, served)).toMatchObject({
+      message: "You are not logged in here; log in first: https://mirrord.example.com/login"
+    })
   })
 
   it("is refused for another host, that changes something, or has a path of two meanings", () => {

@@ -9,13 +9,14 @@ import { Effect, Stream } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { FleetPage } from "../../../domain/commands/ui/fleet-page.ts"
 import type { UsageFrame, UsagePage } from "../../../domain/commands/ui/usage-page.ts"
+import { dashboardPaths } from "../../../domain/usage/dashboard-access.ts"
 import type { UsageWish } from "../overview/read-usage.ts"
 import type { UsageFileFormat } from "../overview/usage-command.ts"
 import { pageFiles, usageDocument } from "./page.ts"
 import type { WatchedUsage } from "./watch-usage.ts"
 
 /** The page of the use, in the folder of the pages. */
-export const usagePath = "/usage"
+export const usagePath = dashboardPaths.page
 
 /** One line of text. */
 export const text = (body: string, status: number) => HttpServerResponse.text(`${body}\n`, { status })
