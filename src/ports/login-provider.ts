@@ -26,14 +26,16 @@ export interface LoginProvider {
   ) => Effect.Effect<Readonly<Record<string, unknown>>, LoginError>
 }
 
+/** The contents of a sealed text. `until`: its end, epoch ms. */
+interface Opened {
+  readonly contents: Readonly<Record<string, unknown>>
+  readonly until: number
+}
+
 /** Writes what only this operator can read, for the cookies of a page. */
 export interface Seal {
   /** `purpose`: a sealed text is opened for the same one alone. `until`: epoch ms. */
   readonly close: (purpose: string, contents: object, until: number) => Effect.Effect<string>
   /** `undefined` for a text that is no sealed one, or that has ended at `now`, epoch ms. */
-  readonly open: (
-    purpose: string,
-    text: string,
-    now: number
-  ) => Effect.Effect<Readonly<Record<string, unknown>> | undefined>
+  readonly open: (purpose: string, text: string, now: number) => Effect.Effect<Opened | undefined>
 }

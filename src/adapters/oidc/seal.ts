@@ -29,7 +29,9 @@ export const makeSeal = (secret: Redacted.Redacted): Seal => {
           contentEncryptionAlgorithms: [encryption]
         })
       ).pipe(
-        Effect.map(({ payload }) => payload.contents),
+        Effect.map(({ payload: { contents, exp } }) =>
+          contents === undefined || exp === undefined ? undefined : { contents, until: exp * 1_000 }
+        ),
         Effect.orElseSucceed(() => undefined)
       )
   }

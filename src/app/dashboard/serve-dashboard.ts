@@ -8,8 +8,8 @@
 
 import http from "node:http"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Cause, Clock, Data, Effect, type Scope } from "effect"
-import { Cookies, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Cause, Clock, Data, Effect, type Scope, Stream } from "effect"
+import { Cookies, HttpBody, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { isObject } from "../../domain/json.ts"
 import {
   admitDashboard,
@@ -28,6 +28,11 @@ import { logInfo, logWarning } from "../kernel/log.ts"
 
 /** How long a person stays logged in, and how long a login may take, ms. */
 const [personTime, attemptTime] = [8 * 3_600_000, 600_000]
+/**
+ * How long a stream may last, ms. The page asks for another one by itself, and is judged again: a person may have
+ * logged out meanwhile, which a server without state cannot know.
+ */
+const maxStreamTime = 600_000
 /** Connections at once; one more is closed without a word. Ingresses keep some open. */
 const maxConnections = 200
 /** How long a request may take to arrive, ms. */
@@ -135,13 +140,22 @@ const shown = ({ page }: DashboardOptions) =>
 const isShown = (person: DashboardPerson | undefined, { rules }: DashboardOptions): boolean =>
   person !== undefined && whyNotShown(person, rules) === undefined
 
+/** Ends a stream after some ms. Other answers are whole already. */
+const endingAfter = (answer: Answer, millis: number): Answer => {
+  const { body } = answer
+  if (body._tag !== "Stream") return answer
+  const stream = Stream.interruptWhen(body.stream, Effect.sleep(millis))
+  return HttpServerResponse.setBody(answer, HttpBody.stream(stream, body.contentType))
+}
+
 const answer = (options: DashboardOptions) =>
   Effect.gen(function* () {
     const { headers, method, url } = yield* HttpServerRequest.HttpServerRequest
     const given = Cookies.parseHeader(headers["cookie"] ?? "")
     const now = yield* Clock.currentTimeMillis
     const opened = (name: string) => options.seal.open(name, given[name] ?? "", now)
-    const isOfPerson = isShown(readPerson(yield* opened(cookies.person)), options)
+    const login = yield* opened(cookies.person)
+    const isOfPerson = isShown(readPerson(login?.contents), options)
     const admission = admitDashboard(
       { method, path: routedUrl(url)?.pathname, host: headers["host"], isOfPerson },
       options.served
@@ -152,11 +166,15 @@ const answer = (options: DashboardOptions) =>
       case "LogIn":
         return yield* logIn(options)
       case "LoggedIn":
-        return yield* loggedIn(options, url.slice(dashboardPaths.loggedIn.length), yield* opened(cookies.attempt))
+        return yield* loggedIn(
+          options,
+          url.slice(dashboardPaths.loggedIn.length),
+          (yield* opened(cookies.attempt))?.contents
+        )
       case "LogOut":
         return logOut
       case "Shown":
-        return yield* shown(options)
+        return endingAfter(yield* shown(options), Math.min((login?.until ?? now) - now, maxStreamTime))
     }
   }).pipe(Effect.map(HttpServerResponse.setHeaders(pageHeaders)))
 

@@ -128,7 +128,7 @@ describe("a sealed text", () => {
       expect(text).not.toContain("jane")
       const opened = (by: typeof seal, purpose: string, now: number, what = text) =>
         by?.open(purpose, what, now) ?? Effect.succeed("no seal")
-      expect(yield* opened(restarted, "person", 9_000)).toEqual({ name: "jane" })
+      expect(yield* opened(restarted, "person", 9_000)).toEqual({ contents: { name: "jane" }, until: 10_000 })
       expect(yield* opened(seal, "person", 10_000)).toBeUndefined()
       expect(yield* opened(seal, "login", 0)).toBeUndefined()
       expect(yield* opened(other, "person", 0)).toBeUndefined()

@@ -1,6 +1,7 @@
 import { request as ask } from "node:http"
-import { Effect, Redacted } from "effect"
+import { Clock, Effect, Redacted, Stream } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
+import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { openIdProvider } from "../../../src/adapters/oidc/openid-provider.ts"
 import { makeSeal } from "../../../src/adapters/oidc/seal.ts"
@@ -10,6 +11,8 @@ import type { DashboardRules } from "../../../src/domain/usage/dashboard-access.
 import { it } from "../../support/effect-it.ts"
 import { makeFakeOpenId } from "../../support/fake-openid.ts"
 import { idleFacade } from "../../support/idle-facade.ts"
+import { turns } from "../../support/turns.ts"
+import { until } from "../../support/until.ts"
 
 const [issuer, served, secret] = ["https://login.example.com", "mirrord.example.com", "a secret of the page"]
 const rules: DashboardRules = { groups: ["dev"], emails: [], groupsClaim: "groups" }
@@ -75,13 +78,22 @@ const serving = Effect.fnUntraced(function* (
       })
       sent.end()
     })
+  /** Opens a stream, and waits for its first part. */
+  const listen = (path: string) =>
+    Effect.callback<{ readonly hasEnded: () => boolean }>((resume) => {
+      const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join("; ")
+      ask({ host: "127.0.0.1", port, path, headers: { host: served, cookie } }, (response) => {
+        response.once("data", () => resume(Effect.succeed({ hasEnded: () => response.complete })))
+        response.resume()
+      }).end()
+    })
   const logIn = Effect.fnUntraced(function* (claims: Readonly<Record<string, unknown>>, at = "/") {
     const { headers, status } = yield* get(at)
     expect(status).toBe(303)
     const search = yield* Effect.promise(() => fake.logIn(String(headers["location"]), claims))
     return { search, answer: yield* get(`/callback${search}`) }
   })
-  return { get, logIn, jar, fake }
+  return { get, listen, logIn, jar, fake }
 })
 
 describe("the page of use at an ingress", () => {
@@ -150,6 +162,25 @@ describe("the page of use at an ingress", () => {
       // The cookie of a login is none of a person.
       jar.set("__Host-braid", mine)
       expect(yield* get("/api/usage")).toMatchObject({ status: 401 })
+    })
+  )
+
+  it.effect.each([
+    { why: "the login ends", loginTime: 60_000, streamTime: 60_000 },
+    { why: "ten minutes are over", loginTime: 8 * 3_600_000, streamTime: 600_000 }
+  ])("ends an open stream when $why", ({ loginTime, streamTime }) =>
+    Effect.gen(function* () {
+      const end = (yield* Clock.currentTimeMillis) + loginTime
+      const sealed = yield* makeSeal(Redacted.make(secret)).close("__Host-braid", { name: "", groups: ["dev"] }, end)
+      const news = Stream.encodeText(Stream.concat(Stream.make("data: 1\n\n"), Stream.never))
+      const page = Effect.succeed(Effect.succeed(HttpServerResponse.stream(news)))
+      const { listen } = yield* serving({}, new Map([["__Host-braid", sealed]]), page)
+      const { hasEnded } = yield* listen("/api/usage/events")
+      yield* TestClock.adjust(streamTime - 1)
+      yield* Effect.promise(() => turns())
+      expect(hasEnded()).toBe(false)
+      yield* TestClock.adjust(1)
+      yield* Effect.promise(() => until("the stream ends", () => hasEnded() || undefined))
     })
   )
 
