@@ -22,8 +22,7 @@ import { type UsageConnection, usageClusters, watchUsage } from "./ui/watch-usag
 
 const fix = "The page asks again by itself; the operator's log says more."
 
-const away =
-  "The operator does not answer, so this is the last known state. The page asks again; or you are logged out."
+const away = "The operator does not answer, so this is the last known state. The page asks again by itself."
 
 const unanswered = ({ message }: { readonly message: string }): Unanswered => ({ message, fix })
 
@@ -58,7 +57,13 @@ export const dashboardPage = (
     HttpRouter.addAll([
       HttpRouter.route("GET", "/", HttpServerResponse.redirect(usagePath, { status: 303 })),
       ...fileRoutes,
-      ...usageRoutes({ context, hasFleet: false, away, usage: watchUsage(Effect.succeed(connectionTo(facade))) })
+      ...usageRoutes({
+        context,
+        hasFleet: false,
+        away,
+        logIn: dashboardPaths.logIn,
+        usage: watchUsage(Effect.succeed(connectionTo(facade)))
+      })
     ])
   )
 

@@ -20,7 +20,8 @@ export interface PageDocument {
 
 /** The news of a server. */
 export interface PageEvents {
-  onopen: (() => void) | null
+  /** 2: the browser has given up; it connects again by itself only where it has lost the connection. */
+  readonly readyState: number
   onerror: (() => void) | null
   addEventListener: (name: string, listener: (message: { readonly data: string }) => void) => void
   close: () => void
@@ -30,6 +31,8 @@ export interface PageWindow {
   readonly document: PageDocument
   readonly navigator: { readonly clipboard?: { readonly writeText: (text: string) => Promise<void> } }
   readonly EventSource: new (url: string) => PageEvents
+  readonly setTimeout: (act: () => void, millis: number) => number
+  readonly clearTimeout: (timer: number | undefined) => void
   readonly localStorage: {
     readonly getItem: (name: string) => string | null
     readonly setItem: (name: string, value: string) => void
@@ -37,7 +40,7 @@ export interface PageWindow {
   readonly fetch: (
     url: string,
     options: { readonly method: string }
-  ) => Promise<{ readonly json: () => Promise<{ readonly message: string }> }>
+  ) => Promise<{ readonly status: number; readonly json: () => Promise<{ readonly message: string }> }>
 }
 
 /** The event of a control of the page. */

@@ -10,6 +10,9 @@ import type { PageEvents, PageInput, PageWindow } from "./page-browser.ts"
 
 export type Template = Lit.TemplateResult | typeof Lit.nothing
 
+/** Hears whether the server is away, and whether that is because the login to the page has ended. */
+type SetAway = (isAway: boolean, isLoggedOut: boolean) => void
+
 /** Draws what more than one page has. Only the text of this class reaches the browser. */
 export class PageParts {
   /** A sentence for when the command that serves the page does not answer. */
@@ -18,6 +21,11 @@ export class PageParts {
   readonly window: PageWindow
   #events: PageEvents | undefined
   #follow: (() => void) | undefined
+  /** The timer after which a refused stream is asked for again. */
+  #again: number | undefined
+  /** The pause before that, ms: longer after each refusal in a row. */
+  #pause = 2_000
+  #isAway = false
 
   constructor(lit: typeof Lit, window: PageWindow) {
     this.lit = lit
@@ -37,25 +45,63 @@ export class PageParts {
 
   /**
    * Follows a stream of the server while the page is seen: a page that is not seen asks the clusters nothing. Following
-   * again ends what was followed before.
+   * again ends what was followed before. A stream that ends and is there again at once, as some do by design, is no
+   * server that is away.
    */
-  follow(url: () => string, heard: (message: unknown) => void, setAway: (isAway: boolean) => void): void {
+  follow(url: () => string, heard: (message: unknown) => void, setAway: SetAway): void {
     const { document } = this.window
     if (this.#follow === undefined)
       document.addEventListener("visibilitychange", () => (document.hidden ? this.#leave() : this.#follow?.()))
     this.#leave()
+    const tell: SetAway = (isAway, isLoggedOut) => {
+      if (isAway || this.#isAway) setAway(isAway, isLoggedOut)
+      this.#isAway = isAway
+    }
     this.#follow = () => {
       if (this.#events !== undefined) return
-      const events = new this.window.EventSource(url())
+      this.#stopWaiting()
+      const address = url()
+      const events = new this.window.EventSource(address)
       this.#events = events
-      events.onopen = () => setAway(false)
-      events.onerror = () => setAway(true)
-      events.addEventListener("message", ({ data }) => heard(JSON.parse(data)))
+      let errors = 0
+      events.onerror = () => {
+        errors++
+        if (events.readyState === 2) this.#refused(address, tell)
+        else if (errors > 1) tell(true, false)
+      }
+      events.addEventListener("message", ({ data }) => {
+        errors = 0
+        this.#pause = 2_000
+        tell(false, false)
+        heard(JSON.parse(data))
+      })
     }
     if (!document.hidden) this.#follow()
   }
 
+  /** A server has answered with something else than a stream, after which browsers ask no more. */
+  #refused(address: string, setAway: SetAway): void {
+    this.#events = undefined
+    const again = this.window.setTimeout(() => this.#follow?.(), this.#pause)
+    this.#again = again
+    this.#pause = Math.min(2 * this.#pause, 15_000)
+    const heard = (isLoggedOut: boolean): void => {
+      if (this.#again === again) setAway(true, isLoggedOut)
+    }
+    // The stream does not tell its status.
+    void this.window.fetch(address, { method: "HEAD" }).then(
+      ({ status }) => heard(status === 401),
+      () => heard(false)
+    )
+  }
+
+  #stopWaiting(): void {
+    this.window.clearTimeout(this.#again)
+    this.#again = undefined
+  }
+
   #leave(): void {
+    this.#stopWaiting()
     this.#events?.close()
     this.#events = undefined
   }
@@ -80,7 +126,7 @@ export class PageParts {
    * does.
    */
   troubles(
-    away: string | undefined,
+    away: string | Template | undefined,
     problem: { readonly message: string; readonly fix: string } | undefined,
     before: string
   ): Template {

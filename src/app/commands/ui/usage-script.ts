@@ -39,6 +39,7 @@ export class UsageDrawing {
   readonly #frame: UsageFrame
   #page: UsagePage = { problem: undefined, content: undefined }
   #isAway = false
+  #isLoggedOut = false
   /** A name of a period, or days of one's own. */
   #period: NamedPeriod | "own" = "month"
   #days: { readonly from: string; readonly to: string }
@@ -78,8 +79,9 @@ export class UsageDrawing {
       if (this.#period !== "own") this.#days = this.#tools.periodOf(this.#period, Date.now())
       return `api/usage/events?${this.#query()}`
     }
-    this.#parts.follow(url, heard, (isAway) => {
+    this.#parts.follow(url, heard, (isAway, isLoggedOut) => {
       this.#isAway = isAway
+      this.#isLoggedOut = isLoggedOut
       this.#draw()
     })
     this.#draw()
@@ -131,15 +133,22 @@ export class UsageDrawing {
   #draw(): void {
     const { html } = this.#parts.lit
     const { content, problem } = this.#page
-    const away = this.#isAway ? (this.#frame.away ?? this.#parts.away) : undefined
     this.#parts.draw(
       html`${this.#header(content)}
         <main>
-          <div aria-live="polite">${this.#parts.troubles(away, problem, this.#before(content))}</div>
+          <div aria-live="polite">${this.#parts.troubles(this.#away(), problem, this.#before(content))}</div>
           ${content === undefined ? this.#empty() : this.#content(content)}
         </main>
         ${this.#estimateDialog(content)}`
     )
+  }
+
+  /** Says that the server does not answer, or no longer knows the reader; `undefined` if it does. */
+  #away(): string | Template | undefined {
+    const { away, logIn } = this.#frame
+    if (!this.#isAway) return undefined
+    if (!this.#isLoggedOut || logIn === undefined) return away ?? this.#parts.away
+    return this.#parts.lit.html`You are logged out. <a href=${logIn}>Log in</a> to see the present state.`
   }
 
   #before(content: UsageContent | undefined): string {

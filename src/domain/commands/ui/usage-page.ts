@@ -22,6 +22,8 @@ export interface UsageFrame {
   readonly hasFleet: boolean
   /** A sentence for when the server does not answer; `undefined` where that is a command. */
   readonly away?: string
+  /** Where to log in after the login has ended; `undefined` where no one logs in. */
+  readonly logIn?: string
 }
 
 /** A value with its name, and what to know about it. */

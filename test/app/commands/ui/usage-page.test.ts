@@ -151,6 +151,50 @@ describe("the usage page", () => {
     expect(await page.locator("#users tbody tr").count()).toBe(2)
   })
 
+  it("asks again by itself after a refusal, such as that of an ingress whose operator starts", async () => {
+    const { page } = await open()
+    const events = "**/api/usage/events*"
+    await page.route(events, (route) => route.fulfill({ status: 503 }))
+    await page.locator("#period").selectOption("all")
+    await page.locator("#away", { hasText: "does not answer" }).waitFor()
+    expect(await page.locator("#users tbody tr").count()).toBe(2)
+    await page.unroute(events)
+    await page.locator("#away").waitFor({ state: "detached" })
+    expect(at.served.wishes.at(-1)).toMatchObject({ from: undefined })
+  })
+
+  it("leads to the login where one is needed again", async () => {
+    const { page } = await open()
+    await page.route(page.url(), async (route) => {
+      const body = await (await route.fetch()).text()
+      await route.fulfill({ contentType: "text/html", body: body.replace("{", '{"logIn":"/login",') })
+    })
+    await page.reload()
+    await page.locator("#users tbody").waitFor()
+    await page.route("**/api/usage/events*", (route) => route.fulfill({ status: 401 }))
+    await page.locator("#refresh").click()
+    const link = page.locator("#away").getByRole("link", { name: "Log in" })
+    await link.waitFor()
+    expect(await link.getAttribute("href")).toBe("/login")
+  })
+
+  it("takes a stream that ends and is there again for no server that is away", async () => {
+    const { page } = await open()
+    let asked = 0
+    const body = `retry: 20\ndata: ${JSON.stringify(aUsagePage())}\n\n`
+    await page.route("**/api/usage/events*", (route) => {
+      asked++
+      return route.fulfill({ contentType: "text/event-stream", body })
+    })
+    await page.evaluate(
+      `new MutationObserver(() => { window.wasAway ||= document.getElementById("away") !== null })
+        .observe(document, { childList: true, subtree: true })`
+    )
+    await page.locator("#refresh").click()
+    await until("the stream has ended some times", () => asked > 5 || undefined)
+    expect(await page.evaluate("window.wasAway ?? false")).toBe(false)
+  })
+
   it.each([320, 1_280, 3_840])("is as wide as a screen of %d pixels, and no wider", async (width) => {
     await at.served.showUsage(aUsagePage([...someUse, use("long".repeat(60), 1)]))
     const { page } = await open({ viewport: { width, height: 900 } })
