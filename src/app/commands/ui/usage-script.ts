@@ -70,7 +70,9 @@ export class UsageDrawing {
   #ask(): void {
     this.#isAsking = true
     const heard = (page: unknown): void => {
-      this.#page = page as UsagePage
+      const { content, problem } = page as UsagePage
+      // Each stream begins with nothing, so that its first look may have a problem alone.
+      this.#page = { problem, content: content ?? this.#page.content }
       this.#isAsking = false
       this.#draw()
     }
@@ -131,12 +133,13 @@ export class UsageDrawing {
   }
 
   #draw(): void {
-    const { html } = this.#parts.lit
+    const { html, nothing } = this.#parts.lit
     const { content, problem } = this.#page
     this.#parts.draw(
       html`${this.#header(content)}
         <main>
           <div aria-live="polite">${this.#parts.troubles(this.#away(), problem, this.#before(content))}</div>
+          ${content === undefined ? nothing : this.#sinceFirst(content)}${this.#choosing(content)}
           ${content === undefined ? this.#empty() : this.#content(content)}
         </main>
         ${this.#estimateDialog(content)}`
@@ -178,11 +181,10 @@ export class UsageDrawing {
 
   #content(content: UsageContent): Template {
     const { html } = this.#parts.lit
-    return html`${this.#sinceFirst(content)}${this.#choosing(content)}
-      <div class=${this.#isAsking ? "asking" : ""} aria-busy=${this.#isAsking}>
-        ${this.#inPeriod(content)}${this.#activity(content)}${this.#charts(content)}${this.#users(content)}
-        ${this.#targets(content)}${this.#clusters(content)}
-      </div>`
+    return html`<div class=${this.#isAsking ? "asking" : ""} aria-busy=${this.#isAsking}>
+      ${this.#inPeriod(content)}${this.#activity(content)}${this.#charts(content)}${this.#users(content)}
+      ${this.#targets(content)}${this.#clusters(content)}
+    </div>`
   }
 
   #figures(figures: ReadonlyArray<UsageFigure>): ReadonlyArray<Template> {
@@ -290,14 +292,14 @@ export class UsageDrawing {
     /></label>`
   }
 
-  #choosing(content: UsageContent): Template {
+  #choosing(content: UsageContent | undefined): Template {
     const { html } = this.#parts.lit
     const files = ["xlsx", "csv", "json"]
     const by = ({ target }: PageInput): void => {
       this.#by = target.value
       this.#ask()
     }
-    return html`<h2 id="period-title">${content.period}</h2>
+    return html`<h2 id="period-title">${content?.period ?? "Period"}</h2>
       <div class="tools" role="group" aria-label="Period">
         <label
           >Period

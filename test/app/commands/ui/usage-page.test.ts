@@ -135,6 +135,7 @@ describe("the usage page", () => {
     await page.locator("#activity .empty", { hasText: "No person has begun a session" }).waitFor()
     const problem = { message: "You may not read the reports.", fix: "Ask for the role." }
     await at.served.showUsage({ problem, content: undefined })
+    await page.reload()
     await page.locator("#problem", { hasText: "You may not read the reports. Ask for the role." }).waitFor()
     expect(await page.locator("section").count()).toBe(0)
   })
@@ -149,6 +150,25 @@ describe("the usage page", () => {
     await at.served.end()
     await page.locator("#away", { hasText: "Start it again" }).waitFor()
     expect(await page.locator("#users tbody tr").count()).toBe(2)
+  })
+
+  it("keeps what it knows where another choice has no report, and lets choose again", async () => {
+    const { page } = await open()
+    const problem = { message: "The period has not begun.", fix: "Choose another." }
+    await at.served.showUsage({ problem, content: undefined })
+    await page.locator("#from").fill("2999-01-01")
+    await page.locator("#problem", { hasText: "This is the last known state. The period has not begun." }).waitFor()
+    expect(await first(page, "users")).toEqual(["bob@laptop", "ann@laptop"])
+    // A page that has read no report yet.
+    await page.reload()
+    await page.locator("#problem", { hasText: "The period has not begun." }).waitFor()
+    expect(await page.locator("section").count()).toBe(0)
+    await page.locator("#period").selectOption("all")
+    await until("the period is asked for", () => at.served.wishes.at(-1)?.from === undefined || undefined)
+    await page.locator("#refresh").focus()
+    await at.served.showUsage(aUsagePage())
+    await page.locator("#users tbody").waitFor()
+    expect(await page.evaluate("document.activeElement.id")).toBe("refresh")
   })
 
   it("asks again by itself after a refusal, such as that of an ingress whose operator starts", async () => {
