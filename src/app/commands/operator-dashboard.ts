@@ -3,7 +3,7 @@
  * Loaded only where it is served.
  */
 
-import { Effect, Redacted, type Scope } from "effect"
+import { Deferred, Effect, Redacted, type Scope, Stream } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { openIdProvider } from "../../adapters/oidc/openid-provider.ts"
 import { makeSeal } from "../../adapters/oidc/seal.ts"
@@ -18,7 +18,7 @@ import type { Settings } from "../operator/settings.ts"
 import type { Unanswered } from "./overview/ask-cluster.ts"
 import { usageReaderBy } from "./overview/read-usage.ts"
 import { fileRoutes, usagePath, usageRoutes } from "./ui/usage-routes.ts"
-import { type UsageConnection, usageClusters, watchUsage } from "./ui/watch-usage.ts"
+import { type UsageConnection, usageClusters, type WatchedUsage, watchUsage } from "./ui/watch-usage.ts"
 
 const fix = "The page asks again by itself; the operator's log says more."
 
@@ -26,11 +26,19 @@ const away = "The operator does not answer, so this is the last known state. The
 
 const unanswered = ({ message }: { readonly message: string }): Unanswered => ({ message, fix })
 
-const answered = <A>(request: Effect.Effect<A, ApiError>): Effect.Effect<A, Unanswered> =>
-  Effect.mapError(request, unanswered)
+type Answered = <A>(request: Effect.Effect<A, ApiError>) => Effect.Effect<A, Unanswered>
+
+/** `notLeading`: is run where this replica is not the leader, the only reason for 503 here (app/api/status.ts). */
+const answeredBy =
+  (notLeading: Effect.Effect<void>): Answered =>
+  (request) =>
+    request.pipe(
+      Effect.tapError(({ code }) => (code === 503 ? notLeading : Effect.void)),
+      Effect.mapError(unanswered)
+    )
 
 /** Reads the operator's own reports and clusters. */
-const connectionTo = (facade: Facade): UsageConnection => ({
+const connectionTo = (facade: Facade, answered: Answered): UsageConnection => ({
   ...usageReaderBy((path) => {
     const { pathname, searchParams } = new URL(path, "http://operator")
     const which = pathname === "/usage" ? "usage" : "trends"
@@ -48,6 +56,25 @@ const connectionTo = (facade: Facade): UsageConnection => ({
   )
 })
 
+/**
+ * Follows the reports of this replica while it leads. Then the stream ends, so that the browser comes back through the
+ * Service, which leads it to the new leader.
+ */
+const watchWhileLeading = (facade: Facade): WatchedUsage => {
+  const watch = (notLeading: Effect.Effect<void>) =>
+    watchUsage(Effect.succeed(connectionTo(facade, answeredBy(notLeading))))
+  return {
+    file: watch(Effect.void).file,
+    pages: (wish) =>
+      Stream.unwrap(
+        Effect.map(Deferred.make<void>(), (over) => {
+          const { pages } = watch(Effect.andThen(Deferred.succeed(over, undefined), Effect.never))
+          return Stream.interruptWhen(pages(wish), Deferred.await(over))
+        })
+      )
+  }
+}
+
 /** The page, for a facade; `context`: what it is about. */
 export const dashboardPage = (
   facade: Facade,
@@ -62,7 +89,7 @@ export const dashboardPage = (
         hasFleet: false,
         away,
         logIn: dashboardPaths.logIn,
-        usage: watchUsage(Effect.succeed(connectionTo(facade)))
+        usage: watchWhileLeading(facade)
       })
     ])
   )

@@ -3,8 +3,9 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
-import { notFound, serviceUnavailable } from "../../../src/app/api/status.ts"
+import { internalError, notFound } from "../../../src/app/api/status.ts"
 import { dashboardPage } from "../../../src/app/commands/operator-dashboard.ts"
+import { notTheLeader } from "../../../src/app/leadership/while-leading.ts"
 import { UsageSums } from "../../../src/domain/usage/usage-report.ts"
 import { TrendSums } from "../../../src/domain/usage/usage-trends.ts"
 import { now } from "../../domain/commands/ui/pages.ts"
@@ -29,8 +30,8 @@ const recording = (asked: Array<string>): OperatorFacade["Service"] => ({
   }
 })
 
-/** The answer of the page to a path, and its first bytes as text. */
-const answerOf = Effect.fnUntraced(function* (facade: OperatorFacade["Service"], path: string) {
+/** The answer of the page to a path, and its first bytes as text. `parts`: how many to wait for. */
+const answerOf = Effect.fnUntraced(function* (facade: OperatorFacade["Service"], path: string, parts = 1) {
   yield* TestClock.setTime(now)
   const page = yield* dashboardPage(facade, "mirrord.example.com")
   const request = HttpServerRequest.fromWeb(new Request(`http://page${path}`))
@@ -38,10 +39,10 @@ const answerOf = Effect.fnUntraced(function* (facade: OperatorFacade["Service"],
   const { status } = answer
   const { body } = HttpServerResponse.toWeb(answer)
   if (body === null) return { status, text: "" }
-  const [first] = yield* Stream.runCollect(
-    Stream.take(Stream.fromReadableStream({ evaluate: () => body, onError: String }), 1)
+  const heard = yield* Stream.runCollect(
+    Stream.take(Stream.fromReadableStream({ evaluate: () => body, onError: String }), parts)
   )
-  return { status, text: new TextDecoder().decode(first) }
+  return { status, text: heard.map((part) => new TextDecoder().decode(part)).join("") }
 })
 
 describe("the page of use that an operator serves", () => {
@@ -59,10 +60,16 @@ describe("the page of use that an operator serves", () => {
     expect(missing._tag).toBe("Failure")
   })
 
+  it.effect("ends the news of a replica that does not lead, so that the browser finds the leader", function* () {
+    const facade = { ...idleFacade, usageReport: () => Effect.fail(notTheLeader()) }
+    expect(yield* answerOf(facade, "/api/usage/events", Infinity)).toEqual({ status: 200, text: "" })
+    expect(yield* answerOf(facade, "/usage.csv")).toMatchObject({ status: 502 })
+  })
+
   it.effect("says why there is no report, and goes on asking", function* () {
-    const away = { ...idleFacade, usageReport: () => Effect.fail(serviceUnavailable("Another replica leads.")) }
+    const away = { ...idleFacade, usageReport: () => Effect.fail(internalError("The volume is full.")) }
     const { text } = yield* answerOf(away, "/api/usage/events")
-    expect(text).toContain("Another replica leads.")
+    expect(text).toContain("The volume is full.")
     expect(text).toContain("The page asks again by itself")
     const file = yield* answerOf({ ...idleFacade, usageReport: () => Effect.fail(notFound("None.")) }, "/usage.csv")
     expect(file).toMatchObject({ status: 502 })
