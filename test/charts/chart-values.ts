@@ -94,6 +94,7 @@ const others: Readonly<Record<string, unknown>> = {
   "dashboard.ingress.host": "other.example.com",
   "dashboard.ingress.className": "nginx",
   "dashboard.ingress.annotations": { "example.com/a": "b" },
+  "dashboard.ingress.serviceAnnotations": { "example.com/a": "b" },
   "dashboard.ingress.tlsSecret": "other",
   "dashboard.oidc.issuer": "https://other.example.com",
   "dashboard.oidc.secret": "other",

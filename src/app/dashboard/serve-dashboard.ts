@@ -163,6 +163,8 @@ const answer = (options: DashboardOptions) =>
     switch (admission._tag) {
       case "Refused":
         return text(admission.message, admission.status)
+      case "Healthy":
+        return text("ok", 200)
       case "LogIn":
         return yield* logIn(options)
       case "LoggedIn":

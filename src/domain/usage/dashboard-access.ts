@@ -82,6 +82,8 @@ export interface DashboardRequest {
 
 export type DashboardAdmission =
   | { readonly _tag: "Shown" }
+  /** A load balancer asks whether the page is served. */
+  | { readonly _tag: "Healthy" }
   /** The browser is sent to the provider. */
   | { readonly _tag: "LogIn" }
   /** The browser comes from the provider. */
@@ -90,7 +92,13 @@ export type DashboardAdmission =
   | { readonly _tag: "Refused"; readonly status: 400 | 401 | 405 | 421; readonly message: string }
 
 /** The page, and the paths beside those of its parts. */
-export const dashboardPaths = { page: "/usage", logIn: "/login", loggedIn: "/callback", logOut: "/logout" } as const
+export const dashboardPaths = {
+  page: "/usage",
+  logIn: "/login",
+  loggedIn: "/callback",
+  logOut: "/logout",
+  health: "/healthz"
+} as const
 
 /** Where a browser stands that loads the page. A part of the page, such as a file, is never the way to the provider. */
 const isOfPage = (path: string): boolean => path === "/" || path === dashboardPaths.page
@@ -103,9 +111,12 @@ export const admitDashboard = (request: DashboardRequest, served: string): Dashb
     status,
     message
   })
+  const isRead = method === "GET" || method === "HEAD"
+  // Load balancers ask pods by their addresses.
+  if (path === dashboardPaths.health && isRead) return { _tag: "Healthy" }
   // Nothing but the ingress asks by this name, and cookies are of this name alone.
   if (host?.toLowerCase() !== served) return refused(421, `This page is https://${served}/.`)
-  if (method !== "GET" && method !== "HEAD") return refused(405, "This page is only read.")
+  if (!isRead) return refused(405, "This page is only read.")
   if (path === undefined) return refused(400, "This path is not in the form in which browsers write it.")
   if (path === dashboardPaths.logIn) return { _tag: "LogIn" }
   if (path === dashboardPaths.loggedIn) return { _tag: "LoggedIn" }

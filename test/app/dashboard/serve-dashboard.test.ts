@@ -189,6 +189,7 @@ describe("the page of use at an ingress", () => {
       const { get, logIn } = yield* serving()
       yield* logIn({ sub: "1", groups: ["dev"] })
       expect(yield* get("/", { host: "127.0.0.1" })).toMatchObject({ status: 421 })
+      expect(yield* get("/healthz", { host: "127.0.0.1" })).toMatchObject({ status: 200, body: "ok\n" })
       expect(yield* get("/", { method: "POST" })).toMatchObject({ status: 405 })
       for (const path of ["/api/usage;x", "//api/usage/..", "/a/../api/usage", "*"])
         expect(yield* get(path)).toMatchObject({ status: 400 })

@@ -77,6 +77,12 @@ describe("a request to the page of use", () => {
     })
   })
 
+  it("is answered for the health check of a load balancer, which asks by any host", () => {
+    for (const host of [undefined, "10.0.0.9:8050", served]) expect(tagOf({ host, path: "/healthz" })).toBe("Healthy")
+    expect(tagOf({ host: "10.0.0.9:8050", path: "/healthz", method: "POST" })).toBe(421)
+    expect(tagOf({ host: "10.0.0.9:8050", path: "/healthz/" })).toBe(421)
+  })
+
   it("is refused for another host, that changes something, or has a path of two meanings", () => {
     for (const host of [undefined, "10.0.0.9:8050", "other.example.com", `${served}:80`])
       expect(tagOf({ host, isOfPerson: true })).toBe(421)
