@@ -166,6 +166,9 @@ without https, a CA that is none, no default cluster. What may come later (crede
   {{- end -}}
 {{- end -}}
 
+{{- if and (has (include "braid.text" .Values.dashboard.ingress.enabled) (include "braid.trueWords" . | splitList " ")) (not (include "braid.on" .Values.dashboard.enabled)) -}}
+  {{- $mistakes = append $mistakes (include "braid.mistake" (list "dashboard.ingress.enabled" "without records of use there is no page" .Values.dashboard.ingress.enabled "set dashboard.enabled to true as well")) -}}
+{{- end -}}
 {{- if include "braid.hasDashboard" . -}}
   {{- $dashboard := .Values.dashboard -}}
   {{- range $row := list (list "ingress.host" "browsers need a name of the page" "write for example mirrord.example.com") (list "oidc.issuer" "people log in there" "write for example https://login.example.com") (list "oidc.clientId" "the provider must know the page" "write the page's name at the provider") (list "oidc.secret" "the provider must know the page" "write the name of a Secret with the key clientSecret") -}}
