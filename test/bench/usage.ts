@@ -75,6 +75,8 @@ const fill = Effect.fnUntraced(function* (sql: SqlClient, sessions: number, now:
       if (first !== undefined) yield* sql`INSERT INTO usage_sessions ${sql.insert([first, ...others])}`
     }
   }
+  // In the years of a real store PostgreSQL has done so itself, which it would do beside the reports here.
+  yield* sql.onDialectOrElse({ pg: () => sql`VACUUM ANALYZE usage_sessions`, orElse: () => Effect.void })
 })
 
 interface Taken {
