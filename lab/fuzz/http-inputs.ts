@@ -259,6 +259,7 @@ export const paths: ReadonlyArray<string> = [
     "mirrordoperators/operator/reports",
     "mirrordoperators/operator/reports/usage",
     "mirrordoperators/operator/reports/usage/trends",
+    "mirrordoperators/operator/reports/clusters",
     "mirrordoperators/operator;/reports",
     "sessions",
     "sessions/inactive",

@@ -5,10 +5,13 @@
  * Beside the records it has sums of spans. A record that is written or deleted takes the sums of the spans with it in
  * which it begins or ends, or began or ended before, in the same statement and whoever writes: sums that there are
  * hold.
+ *
+ * It has the spans of the clusters' health as well, of which the writer makes few (domain/usage/health-spans.ts).
  */
 
 import { Data, type Effect } from "effect"
 import type { Period } from "../domain/usage/concurrency.ts"
+import type { HealthSpan, StoredHealth } from "../domain/usage/health-spans.ts"
 import type { SpanSums } from "../domain/usage/span-sums.ts"
 import type { UsageRecord } from "../domain/usage/usage-record.ts"
 
@@ -30,8 +33,14 @@ export interface UsageLimits {
   readonly maxBytes: number
 }
 
+/** Spans of a cluster's health that a store keeps: those of months for a cluster that always comes and goes. */
+export const maxSpansOfCluster = 10_000
+
 /** Where a page ended. */
 export type PageMark = Pick<UsageRecord, "startedAt" | "id" | "machineId">
+
+/** Where a page of spans ended. */
+export type SpanMark = Pick<HealthSpan, "cluster" | "from">
 
 export interface UsageStore {
   /** The records without an end. */
@@ -44,7 +53,10 @@ export interface UsageStore {
     after: PageMark | undefined,
     max: number
   ) => Effect.Effect<ReadonlyArray<UsageRecord>, UsageStoreError>
-  /** Deletes what is beyond the limits, and returns how many records that were. */
+  /**
+   * Deletes what is beyond the limits, and returns how many records that were. Spans of clusters' health go as well:
+   * those that ended before the moment, and of each cluster the oldest beyond {@link maxSpansOfCluster}.
+   */
   readonly prune: (limits: UsageLimits) => Effect.Effect<number, UsageStoreError>
   /** The last records by their starts, in that order. */
   readonly newest: (max: number) => Effect.Effect<ReadonlyArray<UsageRecord>, UsageStoreError>
@@ -58,4 +70,14 @@ export interface UsageStore {
   readonly beginSums: (spans: ReadonlyArray<Period>, maker: number) => Effect.Effect<void, UsageStoreError>
   /** Keeps sums, unless a record of the span was written or deleted since this maker began, or another maker did. */
   readonly keepSums: (span: Period, sums: SpanSums, maker: number) => Effect.Effect<void, UsageStoreError>
+  /** The spans of clusters' health that are without an end, and where the last of all spans ends. */
+  readonly openHealth: Effect.Effect<StoredHealth, UsageStoreError>
+  /** Makes the rows of these spans, or brings them up to date, in their order; a crash leaves those up to one. */
+  readonly putHealth: (spans: ReadonlyArray<HealthSpan>) => Effect.Effect<void, UsageStoreError>
+  /** The next spans after a mark that overlap a period, by cluster and start; fewer only at the end. */
+  readonly health: (
+    period: Period,
+    after: SpanMark | undefined,
+    max: number
+  ) => Effect.Effect<ReadonlyArray<HealthSpan>, UsageStoreError>
 }

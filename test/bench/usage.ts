@@ -168,7 +168,7 @@ const measure = Effect.fnUntraced(function* (sql: SqlClient, store: UsageStore, 
     )
   lines.push(`${sessions} sessions of a year; plain SQL, sums by user alone: ${percentiles(plain)}`)
   const reports = yield* makeReports(
-    { store: () => store, problem: () => "" },
+    { store: () => store, problem: () => "", health: () => [] },
     {
       kept: { workbook: () => Effect.die("none is asked for") },
       installation: () => ({ operatorVersion: "", chartVersion: "", clusterName: "", clusters: [] })

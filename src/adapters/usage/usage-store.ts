@@ -9,9 +9,16 @@ import { Effect, type Scope } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import { asString } from "../../domain/json.ts"
 import type { Period } from "../../domain/usage/concurrency.ts"
+import type { HealthSpan } from "../../domain/usage/health-spans.ts"
 import { storedSums, sumsIn } from "../../domain/usage/stored-sums.ts"
 import { type MachineId, type RecordedId, usageKinds, type UsageRecord } from "../../domain/usage/usage-record.ts"
-import { type PageMark, type UsageLimits, type UsageStore, UsageStoreError } from "../../ports/usage-store.ts"
+import {
+  maxSpansOfCluster,
+  type PageMark,
+  type UsageLimits,
+  type UsageStore,
+  UsageStoreError
+} from "../../ports/usage-store.ts"
 import { openPostgres, type PostgresDatabase } from "./postgres-client.ts"
 import { openSqlite } from "./sqlite-client.ts"
 import { updateTables } from "./usage-tables.ts"
@@ -104,7 +111,7 @@ const failed =
     )
 
 /**
- * The bytes that records and sums need. Room that deleted rows have left does not count: it is used again, and
+ * The bytes that records, sums and spans need. Room that deleted rows have left does not count: it is used again, and
  * PostgreSQL's files keep it. Its rows are estimated by the average of some, with their places in two indexes.
  */
 const bytesOf = (sql: SqlClient) =>
@@ -113,7 +120,8 @@ const bytesOf = (sql: SqlClient) =>
       pg: () => sql<Row>`SELECT (SELECT COUNT(*) FROM usage_sessions)
           * (SELECT COALESCE(AVG(pg_column_size(sample)), 0) + 200
               FROM (SELECT * FROM usage_sessions ORDER BY started_at LIMIT 1000) AS sample)
-          + (SELECT COALESCE(SUM(pg_column_size(sums)), 0) FROM usage_sums) AS bytes`,
+          + (SELECT COALESCE(SUM(pg_column_size(sums)), 0) FROM usage_sums)
+          + (SELECT COALESCE(SUM(pg_column_size(health) + 50), 0) FROM usage_health AS health) AS bytes`,
       orElse: () => sql<Row>`SELECT (page_count - freelist_count) * page_size AS bytes
         FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()`
     }),
@@ -130,8 +138,17 @@ const deleteOldest = (sql: SqlClient, before: number) =>
     countOf
   ).pipe(failed("prune"))
 
+const pruneHealth = (sql: SqlClient, before: number) =>
+  Effect.andThen(
+    sql`DELETE FROM usage_health WHERE last_seen_at < ${before}`.pipe(failed("prune")),
+    sql`DELETE FROM usage_health WHERE to_at IS NOT NULL AND (cluster, from_at) IN (SELECT cluster, from_at FROM (
+      SELECT cluster, from_at, ROW_NUMBER() OVER (PARTITION BY cluster ORDER BY from_at DESC) AS place
+      FROM usage_health) AS placed WHERE place > ${maxSpansOfCluster})`.pipe(failed("prune"))
+  )
+
 const pruneTo = Effect.fnUntraced(function* (sql: SqlClient, { before, maxBytes }: UsageLimits) {
   let count = 0
+  yield* pruneHealth(sql, before)
   for (;;) {
     const gone = yield* deleteOldest(sql, before)
     count += gone
@@ -187,6 +204,62 @@ const sumsOf = (sql: SqlClient): Pick<UsageStore, "nextStart" | "summed" | "sums
       WHERE span_from = ${span.from} AND span_to = ${span.to} AND maker = ${maker}`.pipe(Effect.asVoid, failed("write"))
 })
 
+const spanOf = (row: Row): HealthSpan => {
+  const reason = asString(row["reason"])
+  return {
+    cluster: asString(row["cluster"]) ?? "",
+    unready: reason === undefined ? undefined : { reason, message: asString(row["message"]) ?? "" },
+    from: Number(row["from_at"]),
+    lastSeen: Number(row["last_seen_at"]),
+    to: row["to_at"] === null ? undefined : Number(row["to_at"])
+  }
+}
+
+const healthRowOf = ({ cluster, from, lastSeen, to, unready }: HealthSpan) => ({
+  cluster,
+  from_at: from,
+  last_seen_at: lastSeen,
+  to_at: to ?? null,
+  reason: unready?.reason ?? null,
+  message: unready?.message ?? null
+})
+
+/** The most spans of a statement. */
+const spansAtOnce = 100
+
+const putSpans = Effect.fnUntraced(function* (sql: SqlClient, spans: ReadonlyArray<HealthSpan>) {
+  for (let at = 0; at < spans.length; at += spansAtOnce) {
+    const [first, ...others] = spans.slice(at, at + spansAtOnce).map(healthRowOf)
+    if (first !== undefined)
+      yield* sql`INSERT INTO usage_health ${sql.insert([first, ...others])}
+        ON CONFLICT (cluster, from_at) DO UPDATE SET last_seen_at = excluded.last_seen_at, to_at = excluded.to_at,
+        reason = excluded.reason, message = excluded.message`.pipe(failed("write"))
+  }
+})
+
+const healthOf = (sql: SqlClient): Pick<UsageStore, "openHealth" | "putHealth" | "health"> => ({
+  openHealth: Effect.all([
+    sql<Row>`SELECT * FROM usage_health WHERE to_at IS NULL ORDER BY from_at, cluster`,
+    sql<Row>`SELECT MAX(last_seen_at) AS last_end FROM usage_health`
+  ]).pipe(
+    Effect.map(([open, [last]]) => ({
+      open: open.map(spanOf),
+      end: typeof (last?.["last_end"] ?? null) === "object" ? undefined : Number(last?.["last_end"])
+    })),
+    failed("read")
+  ),
+  putHealth: (spans) => putSpans(sql, spans),
+  health: ({ from, to }, after, max) => {
+    // No cluster has an empty name.
+    const { cluster, from: mark } = after ?? { cluster: "", from: 0 }
+    return Effect.map(
+      sql<Row>`SELECT * FROM usage_health WHERE (cluster, from_at) > (${cluster}, ${mark})
+        AND last_seen_at > ${from} AND from_at < ${to} ORDER BY cluster, from_at LIMIT ${max}`,
+      (rows) => rows.map(spanOf)
+    ).pipe(failed("read"))
+  }
+})
+
 /** The store in a database, whose tables are brought up to date. */
 export const makeUsageStore = Effect.fnUntraced(function* (
   sql: SqlClient
@@ -213,7 +286,8 @@ export const makeUsageStore = Effect.fnUntraced(function* (
         (rows) => recordsOf(rows).toReversed()
       ).pipe(failed("read")),
     prune: (limits) => pruneTo(sql, limits),
-    ...sumsOf(sql)
+    ...sumsOf(sql),
+    ...healthOf(sql)
   }
 })
 

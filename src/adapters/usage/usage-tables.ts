@@ -75,6 +75,13 @@ const migrations = {
       PRIMARY KEY (span_from, span_to))`
     const triggers = sql.onDialectOrElse({ pg: () => postgresTriggers, orElse: () => sqliteTriggers })
     yield* Effect.forEach(triggers, (trigger) => sql.unsafe(trigger), { discard: true })
+  }),
+  // Without a reason the cluster was ready.
+  "3_health": Effect.gen(function* () {
+    const sql = yield* SqlClient
+    yield* sql`CREATE TABLE usage_health (
+      cluster TEXT NOT NULL, from_at BIGINT NOT NULL, last_seen_at BIGINT NOT NULL, to_at BIGINT,
+      reason TEXT, message TEXT, PRIMARY KEY (cluster, from_at))`
   })
 }
 

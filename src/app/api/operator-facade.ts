@@ -85,8 +85,8 @@ export interface AcceptedConnection {
   readonly serve: (client: FrameChannel) => Effect.Effect<void, never, Scope.Scope>
 }
 
-/** The reports on use. */
-export type UsageReportName = "usage" | "trends"
+/** The reports on use, and on the health of clusters. */
+export type UsageReportName = "usage" | "trends" | "clusters"
 
 /** A report as it is answered. */
 export interface ReportAnswer {

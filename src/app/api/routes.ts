@@ -319,10 +319,13 @@ export const routes = Layer.mergeAll(
   HttpRouter.add(
     "GET",
     `${operatorApiRoot}/mirrordoperators/operator/reports`,
-    Effect.andThen(authenticated, () => success("The reports are reports/usage and reports/usage/trends."))
+    Effect.andThen(authenticated, () =>
+      success("The reports are reports/usage, reports/usage/trends and reports/clusters.")
+    )
   ),
   HttpRouter.add("GET", `${operatorApiRoot}/mirrordoperators/operator/reports/usage`, usageReport("usage")),
   HttpRouter.add("GET", `${operatorApiRoot}/mirrordoperators/operator/reports/usage/trends`, usageReport("trends")),
+  HttpRouter.add("GET", `${operatorApiRoot}/mirrordoperators/operator/reports/clusters`, usageReport("clusters")),
   HttpRouter.add("GET", `${operatorApiRoot}/events`, watchInterceptions),
   HttpRouter.add("GET", `${operatorApiRoot}/sessions`, listSessions),
   HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/sessions`, listSessions),

@@ -12,6 +12,7 @@ import { mirrordOperators } from "../../domain/resources/mirrord-operator.ts"
 import { readResource } from "../../domain/resources/resource-descriptor.ts"
 import { dashboardPaths, neededClaims } from "../../domain/usage/dashboard-access.ts"
 import type { Facade } from "../api/facade-gate.ts"
+import type { UsageReportName } from "../api/operator-facade.ts"
 import type { ApiError } from "../api/status.ts"
 import { type DashboardError, type DashboardOptions, serveDashboard } from "../dashboard/serve-dashboard.ts"
 import type { Settings } from "../operator/settings.ts"
@@ -37,11 +38,18 @@ const answeredBy =
       Effect.mapError(unanswered)
     )
 
+/** The reports by their paths below `reports`. */
+const reports = new Map<string, UsageReportName>([
+  ["/usage", "usage"],
+  ["/usage/trends", "trends"],
+  ["/clusters", "clusters"]
+])
+
 /** Reads the operator's own reports and clusters. */
 const connectionTo = (facade: Facade, answered: Answered): UsageConnection => ({
   ...usageReaderBy((path) => {
     const { pathname, searchParams } = new URL(path, "http://operator")
-    const which = pathname === "/usage" ? "usage" : "trends"
+    const which = reports.get(pathname) ?? "usage"
     return Effect.map(answered(facade.usageReport(which, searchParams)), ({ body }): unknown => JSON.parse(`${body}`))
   }),
   clusters: usageClusters(

@@ -26,6 +26,7 @@ export const usageWhileLeading = (
     ...store,
     put: (record) => led("write", store.put(record)),
     prune: (limits) => led("prune", store.prune(limits)),
+    putHealth: (spans) => led("write", store.putHealth(spans)),
     beginSums: (spans, maker) => led("write", store.beginSums(spans, maker)),
     keepSums: (span, sums, maker) => led("write", store.keepSums(span, sums, maker))
   }))

@@ -5,7 +5,7 @@
 
 import { Context } from "effect"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
-import type { ServedCluster } from "../../domain/fleet/cluster-object.ts"
+import type { ClusterReadiness, ServedCluster } from "../../domain/fleet/cluster-object.ts"
 import type { Feature } from "../../domain/resources/mirrord-operator.ts"
 import type { KubeApi, KubeObject } from "../../ports/kube-api.ts"
 
@@ -28,10 +28,12 @@ export class FleetView extends Context.Service<
   {
     /** As people see them. `now`: epoch ms. */
     readonly objects: (now: number) => ReadonlyArray<ServedCluster>
+    /** Whether new sessions take each of them in; cheap enough for each second. */
+    readonly readiness: (now: number) => ReadonlyMap<ClusterName, ClusterReadiness>
     /** As the operator uses them. */
     readonly clusters: () => ReadonlyArray<ReachedCluster>
   }
 >()("braid/app/FleetView") {}
 
 /** The view of an operator without a fleet. */
-export const noFleet: FleetView["Service"] = { objects: () => [], clusters: () => [] }
+export const noFleet: FleetView["Service"] = { objects: () => [], readiness: () => new Map(), clusters: () => [] }

@@ -1,7 +1,7 @@
 /**
- * Follows the sessions of this operator and brings the store up to date. Decides nothing: domain/usage/follow-usage.ts
- * says which records are due. Records that cannot be written wait in memory, and the sessions themselves in the
- * cluster.
+ * Follows the sessions of this operator, and the health of its fleet, and brings the store up to date. Decides nothing:
+ * domain/usage/follow-usage.ts says which records are due. Records that cannot be written wait in memory, and the
+ * sessions themselves in the cluster.
  */
 
 import { Cause, Clock, Effect, Exit, Scope } from "effect"
@@ -13,13 +13,16 @@ import {
   type FollowedSessions,
   withNewest
 } from "../../domain/usage/follow-usage.ts"
+import type { HealthSpan } from "../../domain/usage/health-spans.ts"
 import type { SeenSession } from "../../domain/usage/seen-session.ts"
 import { recordKey, type UsageRecord } from "../../domain/usage/usage-record.ts"
 import type { UsageLimits, UsageStore, UsageStoreError } from "../../ports/usage-store.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 import { CurrentSessionActs } from "../kernel/session-acts.ts"
+import type { FleetView } from "../services/fleet-view.ts"
 import type { Sessions } from "../services/sessions.ts"
+import { FollowedFleet } from "./follow-health.ts"
 import { makeSums } from "./make-sums.ts"
 import type { UsageKept } from "./usage-keeping.ts"
 
@@ -37,10 +40,13 @@ export interface OpenStore {
   readonly store: () => UsageStore | undefined
   /** Why there is none; empty at first. */
   readonly problem: () => string
+  /** The spans of clusters' health that are followed, which are as the store has them or newer. */
+  readonly health: () => ReadonlyArray<HealthSpan>
 }
 
 interface Options extends Pick<UsageKept, "open"> {
   readonly sessions: Sessions["Service"]
+  readonly readiness: FleetView["Service"]["readiness"]
   /** The limits at a time, in epoch ms. */
   readonly limits: (now: number) => UsageLimits
   /** How far the host's clock, by which records have their times, is ahead of the clock here, ms. */
@@ -54,6 +60,7 @@ interface HeardSession {
 
 interface State {
   followed: FollowedSessions
+  readonly fleet: FollowedFleet
   store: UsageStore | undefined
   /** The scope of the open store. */
   own: Scope.Closeable | undefined
@@ -107,7 +114,10 @@ const openStore = Effect.fnUntraced(function* (state: State, options: Options, n
   state.openAt = now + openEvery
   const own = yield* Scope.fork(yield* Effect.scope)
   const { records, store } = yield* Effect.flatMap(open, (opened) =>
-    Effect.map(opened.open, (found) => ({ records: found, store: opened }))
+    Effect.andThen(
+      state.fleet.adopt(opened),
+      Effect.map(opened.open, (found) => ({ records: found, store: opened }))
+    )
   ).pipe(
     Scope.provide(own),
     Effect.onError(() => Scope.close(own, Exit.void))
@@ -172,10 +182,11 @@ const turn = Effect.fnUntraced(function* (state: State, options: Options) {
   const now = yield* Clock.currentTimeMillis
   if (state.store === undefined) yield* openStore(state, options, now)
   look(state, options)
+  state.fleet.look(now, now + options.hostAhead())
   const { store } = state
   if (store === undefined) return yield* dropOldest(state)
   yield* prune(state, store, options, now).pipe(Effect.tapError(() => closeStore(state)))
-  yield* writeDue(state, store).pipe(
+  yield* Effect.andThen(writeDue(state, store), state.fleet.write(store)).pipe(
     Effect.tapError(() => Effect.andThen(makeRoom(state, store, options, now), dropOldest(state)))
   )
   yield* tellDropped(state)
@@ -189,6 +200,7 @@ export const followSessions = Effect.fnUntraced(function* (
 ): Effect.fn.Return<OpenStore, never, Scope.Scope> {
   const state: State = {
     followed: new Map(),
+    fleet: new FollowedFleet(options.readiness),
     store: undefined,
     own: undefined,
     problem: "it has not been opened yet",
@@ -218,5 +230,5 @@ export const followSessions = Effect.fnUntraced(function* (
     Effect.catchDefect((defect) => failed(Cause.pretty(Cause.die(defect))))
   )
   yield* Effect.forkScoped(Effect.andThen(ready, Effect.forever(Effect.andThen(once, Effect.sleep(lookEvery)))))
-  return { store: () => state.store, problem: () => state.problem }
+  return { store: () => state.store, problem: () => state.problem, health: state.fleet.spans }
 })

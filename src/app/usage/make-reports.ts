@@ -1,16 +1,24 @@
 /**
- * Answers the reports on use from the store.
+ * Answers the reports on use and on the health of clusters from the store.
  *
  * Not here: which sessions are read as sums (read-usage.ts), and what reports make of them (domain/usage).
  */
 
 import { Clock, Effect, Semaphore } from "effect"
-import { readTrendDays, readUsageQuery, type UsageQuery } from "../../domain/usage/usage-query.ts"
+import { healthReport, healthSheets } from "../../domain/usage/health-report.ts"
+import { type HealthSpan, spanKey } from "../../domain/usage/health-spans.ts"
+import {
+  type HealthQuery,
+  readHealthQuery,
+  readTrendDays,
+  readUsageQuery,
+  type UsageQuery
+} from "../../domain/usage/usage-query.ts"
 import type { UsageRecord } from "../../domain/usage/usage-record.ts"
 import { type Installation, type UsageReport, UsageSums } from "../../domain/usage/usage-report.ts"
-import { csvOf, usageSheets } from "../../domain/usage/usage-sheets.ts"
+import { csvOf, type Sheet, usageSheets } from "../../domain/usage/usage-sheets.ts"
 import { TrendSums } from "../../domain/usage/usage-trends.ts"
-import type { UsageStore } from "../../ports/usage-store.ts"
+import type { SpanMark, UsageStore } from "../../ports/usage-store.ts"
 import type { ReportAnswer } from "../api/operator-facade.ts"
 import { type ApiError, badRequest, internalError } from "../api/status.ts"
 import type { UsageReports } from "../services/usage-reports.ts"
@@ -28,11 +36,19 @@ interface Answering {
   readonly installation: () => Installation
 }
 
+const csv = (sheet: Sheet): ReportAnswer => ({ contentType: "text/csv; charset=utf-8", body: csvOf(sheet) })
+
+const workbook = (sheets: ReadonlyArray<Sheet>, { kept }: Answering): Effect.Effect<ReportAnswer> =>
+  Effect.map(kept.workbook(sheets), (body) => ({
+    contentType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    body
+  }))
+
 const answerIn = (
   { format }: UsageQuery,
   report: UsageReport,
   recent: ReadonlyArray<UsageRecord>,
-  { kept }: Answering
+  answering: Answering
 ): Effect.Effect<ReportAnswer> => {
   const sheets = usageSheets(report)
   switch (format) {
@@ -41,12 +57,9 @@ const answerIn = (
     case "debug":
       return Effect.succeed(json({ ...report, recentRecords: recent }))
     case "csv":
-      return Effect.succeed({ contentType: "text/csv; charset=utf-8", body: csvOf(sheets[1]) })
+      return Effect.succeed(csv(sheets[1]))
     case "xlsx":
-      return Effect.map(kept.workbook(sheets), (body) => ({
-        contentType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-        body
-      }))
+      return workbook(sheets, answering)
   }
 }
 
@@ -63,6 +76,43 @@ const trendAnswer = Effect.fnUntraced(function* (store: UsageStore, days: number
   const sums = new TrendSums(days, now)
   yield* readUsage(store, { cuts: [], now }, sums)
   return json(sums.trends())
+})
+
+/** Spans that are read at once: a few ms. */
+const spansAtOnce = 1_000
+
+/** The spans of a period, those that are followed as they are now. */
+const readSpans = Effect.fnUntraced(function* (store: UsageStore, query: HealthQuery, now: number, open: OpenStore) {
+  const followed = new Map(open.health().map((span) => [spanKey(span), span]))
+  const spans: Array<HealthSpan> = []
+  let after: SpanMark | undefined
+  for (;;) {
+    const page = yield* store.health({ from: query.from ?? 0, to: query.to ?? now }, after, spansAtOnce)
+    for (const span of page) if (!followed.has(spanKey(span))) spans.push(span)
+    if (page.length < spansAtOnce) return [...spans, ...followed.values()]
+    after = page.at(-1)
+    yield* Effect.yieldNow
+  }
+})
+
+const healthAnswer = Effect.fnUntraced(function* (
+  store: UsageStore,
+  query: HealthQuery,
+  open: OpenStore,
+  answering: Answering
+) {
+  const now = yield* Clock.currentTimeMillis
+  const spans = yield* readSpans(store, query, now, open)
+  const report = healthReport(spans, query, answering.installation().clusters, now)
+  const sheets = healthSheets(report)
+  switch (query.format) {
+    case "json":
+      return json(report)
+    case "csv":
+      return csv(sheets[0])
+    case "xlsx":
+      return yield* workbook(sheets, answering)
+  }
 })
 
 /** The store, or why there is none. */
@@ -86,6 +136,11 @@ export const makeReports = Effect.fnUntraced(function* (open: OpenStore, answeri
           return yield* Effect.mapError(trendAnswer(store, days), ({ message }) => internalError(message))
         }
         const now = yield* Clock.currentTimeMillis
+        if (which === "clusters") {
+          const query = yield* Effect.mapError(Effect.fromResult(readHealthQuery(search, now)), badRequest)
+          const health = healthAnswer(store, query, open, answering)
+          return yield* Effect.mapError(health, ({ message }) => internalError(message))
+        }
         const query = yield* Effect.mapError(Effect.fromResult(readUsageQuery(search, now)), badRequest)
         return yield* Effect.mapError(usageAnswer(store, query, answering), ({ message }) => internalError(message))
       },

@@ -24,7 +24,7 @@ export const usageLayer = Layer.effectContext(
     const { kept, wall } = yield* UsageKeeping
     if (kept === undefined) return Context.add(capability, UsageReports, noUsage)
     const { fleet } = yield* OwnCluster
-    const { clusters } = yield* FleetView
+    const { clusters, readiness } = yield* FleetView
     const { usageMaxMebibytes, usageRetentionDays } = yield* CurrentSettings
     const earlier = yield* Capabilities
     const clock = yield* Clock.Clock
@@ -32,6 +32,7 @@ export const usageLayer = Layer.effectContext(
       {
         open: kept.open,
         sessions: yield* Sessions,
+        readiness,
         limits: (now) => ({
           before: now - usageRetentionDays * dayMillis,
           maxBytes: usageMaxMebibytes * mebibyte

@@ -23,6 +23,13 @@ export interface UsageQuery {
   readonly to: number | undefined
 }
 
+const healthFormats = ["json", "xlsx", "csv"] as const
+
+/** A report on the health of clusters that is asked for; its period is as in {@link UsageQuery}. */
+export interface HealthQuery extends Pick<UsageQuery, "from" | "to"> {
+  readonly format: (typeof healthFormats)[number]
+}
+
 type Read<A> = Result.Result<A, string>
 
 const bareDate = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/u
@@ -73,7 +80,11 @@ const knowsOnly = (search: URLSearchParams, names: ReadonlyArray<string>): Read<
   return twice === undefined ? Result.succeed(undefined) : Result.fail(`${twice}: found twice; give it once.`)
 }
 
-const inOrder = (query: UsageQuery, search: URLSearchParams, now: number): Read<UsageQuery> => {
+const inOrder = <Query extends Pick<UsageQuery, "from" | "to">>(
+  query: Query,
+  search: URLSearchParams,
+  now: number
+): Read<Query> => {
   const { from, to } = query
   if (from === undefined || (to === undefined ? from <= now : from < to)) return Result.succeed(query)
   const found = `from: found ${quoted(search.get("from") ?? "")}`
@@ -96,6 +107,19 @@ export const readUsageQuery = (search: URLSearchParams, now: number): Read<Usage
         from: readTime("from", search.get("from"), 0),
         to: readTime("to", search.get("to"), dayMillis),
         primaryKey: readWord("primary_key", search.get("primary_key"), primaryKeys, "machine_id")
+      })
+    ),
+    Result.flatMap((query) => inOrder(query, search, now))
+  )
+
+/** The parameters of the report on the health of clusters, which are read as those of the report on use. */
+export const readHealthQuery = (search: URLSearchParams, now: number): Read<HealthQuery> =>
+  knowsOnly(search, ["format", "from", "to"]).pipe(
+    Result.flatMap(() =>
+      Result.all({
+        format: readWord("format", search.get("format"), healthFormats, undefined),
+        from: readTime("from", search.get("from"), 0),
+        to: readTime("to", search.get("to"), dayMillis)
       })
     ),
     Result.flatMap((query) => inOrder(query, search, now))

@@ -20,6 +20,7 @@ import {
   startSource
 } from "../../real/engines/postgresql-server.ts"
 import { describeWith } from "../../support/describe-with.ts"
+import { healthIsKept } from "./health-kept.ts"
 
 const password = "a-secret-of-records"
 const address = "127.94.0.1"
@@ -44,7 +45,7 @@ const giveCertificate = (folder: string, certPem: string, keyPem: string): void 
 /** The store without records. */
 const empty = Effect.gen(function* () {
   const sql = yield* Effect.orDie(openPostgres(database()))
-  yield* Effect.orDie(sql`DROP TABLE IF EXISTS usage_sessions, usage_sums, usage_migrations`)
+  yield* Effect.orDie(sql`DROP TABLE IF EXISTS usage_sessions, usage_sums, usage_health, usage_migrations`)
   yield* Effect.orDie(
     sql`DROP FUNCTION IF EXISTS usage_sums_insert, usage_sums_update, usage_sums_delete, usage_sums_begin`
   )
@@ -95,6 +96,10 @@ describeWith(["PostgreSQL 17"], "the store of use in PostgreSQL", () => {
 
   it("makes the reports of sums that the records make", async () => {
     await sumsHold(empty, 8)
+  })
+
+  it("keeps spans of clusters' health, and of each cluster the newest", async () => {
+    await using((store) => healthIsKept(store))
   })
 
   it("goes on after its connections were lost", async () => {

@@ -6,10 +6,18 @@ import type { Connection } from "effect/sql/SqlConnection"
 import { describe, expect, it } from "vitest"
 import { openSqlite } from "../../../src/adapters/usage/sqlite-client.ts"
 import { makeUsageStore, openUsageFile } from "../../../src/adapters/usage/usage-store.ts"
+import {
+  afterSpanWrites,
+  dueSpans,
+  type HealthReading,
+  noHealth,
+  readHealth
+} from "../../../src/domain/usage/health-spans.ts"
 import { recordKey, type UsageRecord } from "../../../src/domain/usage/usage-record.ts"
 import type { PageMark, UsageStore } from "../../../src/ports/usage-store.ts"
 import { record } from "../../domain/usage/some-records.ts"
 import { crashImages, folder } from "./crash-images.ts"
+import { healthIn, healthIsKept } from "./health-kept.ts"
 
 const using = <A, E>(path: string, use: (store: UsageStore) => Effect.Effect<A, E>): Promise<A> =>
   Effect.runPromise(Effect.scoped(Effect.flatMap(openUsageFile(path), use)))
@@ -76,7 +84,7 @@ describe("the store of use", () => {
       ...connection,
       execute: (sql, ...rest) =>
         Effect.tap(connection.execute(sql, ...rest), (rows) =>
-          Effect.sync(() => sql.startsWith("DELETE") && sizes.push(rows.length))
+          Effect.sync(() => sql.startsWith("DELETE FROM usage_sessions") && sizes.push(rows.length))
         )
     })
     const records = Array.from({ length: 2_500 }, (_, at) => record({ id: `s${at}`, startedAt: at, stoppedAt: at }))
@@ -139,5 +147,44 @@ describe("the store of use", () => {
     }
     // The image after each write has it.
     expect(counts.slice(-acts.length)).toEqual([1, 1, 2, 2])
+  })
+
+  it("keeps spans of clusters' health, and of each cluster the newest", async () => {
+    await using(join(folder(), "usage.db"), healthIsKept)
+  })
+
+  it("loses no more than the last minute of clusters' health, wherever a statement is the last one", async () => {
+    const second = 1_000
+    const life = 400
+    const readings = (at: number): ReadonlyArray<HealthReading> => [
+      { cluster: "a", unready: undefined },
+      ...(at > 300 ? [] : [{ cluster: "b", unready: at < 200 ? undefined : { reason: "Lost", message: "" } }])
+    ]
+    /** Times of the last reading before each statement. */
+    const times: Array<number> = []
+    const images = await crashImages((store) =>
+      Effect.gen(function* () {
+        let state = noHealth
+        for (let at = 1; at <= life; at++) {
+          state = readHealth(state, readings(at), at * second)
+          const due = dueSpans(state)
+          if (due.length > 0) {
+            yield* store.putHealth(due)
+            times.push(at)
+          }
+          state = afterSpanWrites(state, due)
+        }
+      })
+    )
+    // The minutes, the change and the end.
+    expect(times).toEqual([61, 121, 181, 200, 241, 260, 301, 361])
+    for (const [index, image] of images.slice(-times.length).entries()) {
+      const next = times[index + 1] ?? life
+      const spans = await using(image, healthIn)
+      const ends = spans.map(({ cluster, lastSeen }) => [cluster, lastSeen / second] as const)
+      const end = (cluster: string): number => Math.max(...ends.map(([name, at]) => (name === cluster ? at : 0)))
+      expect(next - end("a")).toBeLessThanOrEqual(60)
+      expect(Math.min(300, next) - end("b")).toBeLessThanOrEqual(60)
+    }
   })
 })

@@ -454,6 +454,7 @@ describe("requests", () => {
     const whole = await call("GET", `${reports}/usage?format=csv&from=2026-11-01`)
     expect(whole).toMatchObject({ status: 200, body: { text: "usage 2026-11-01" } })
     expect(await call("GET", `${reports}/usage/trends?from=x`)).toMatchObject({ body: { text: "trends x" } })
+    expect(await call("GET", `${reports}/clusters?from=x`)).toMatchObject({ body: { text: "clusters x" } })
     expect(await call("GET", `${reports}/usage?format=xlsx`)).toMatchObject({ status: 200 })
     expect(await call("GET", `${reports}/usage`, { client: "none" })).toMatchObject({ status: 401 })
   })

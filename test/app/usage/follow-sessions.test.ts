@@ -45,6 +45,9 @@ const follower = Effect.fnUntraced(function* (
     sums: () => Effect.undefined,
     beginSums: () => Effect.void,
     keepSums: () => Effect.void,
+    openHealth: Effect.succeed({ open: [], end: undefined }),
+    putHealth: () => Effect.void,
+    health: () => Effect.succeed([]),
     ...change
   }
   const stopped = { has: () => false, add: () => {} } as never
@@ -52,6 +55,7 @@ const follower = Effect.fnUntraced(function* (
     {
       open: Effect.as(open, store),
       sessions: { served: [{ all, find: served, nameOf: String, stopped }], distant: () => [] },
+      readiness: () => new Map(),
       limits: (before) => ({ before, maxBytes: 1 }),
       hostAhead: () => hostAhead
     },

@@ -141,6 +141,7 @@ describe("sums of days and months", () => {
         yield* (yield* makeUsageStore(sql)).put(session)
         for (const event of ["insert", "update", "delete"]) yield* sql.unsafe(`DROP TRIGGER usage_sums_${event}`)
         yield* sql`DROP TABLE usage_sums`
+        yield* sql`DROP TABLE usage_health`
         yield* sql`DELETE FROM usage_migrations WHERE migration_id > 1`
       }).pipe(Effect.scoped)
     )

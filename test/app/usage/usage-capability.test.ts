@@ -9,6 +9,7 @@ import { describe, expect } from "vitest"
 import { openUsageFile } from "../../../src/adapters/usage/usage-store.ts"
 import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import type { UsageKept } from "../../../src/app/usage/usage-keeping.ts"
+import type { HealthReport } from "../../../src/domain/usage/health-report.ts"
 import type { UsageReport } from "../../../src/domain/usage/usage-report.ts"
 import type { UsageTrends } from "../../../src/domain/usage/usage-trends.ts"
 import { UsageStoreError } from "../../../src/ports/usage-store.ts"
@@ -45,11 +46,14 @@ const start = Effect.fnUntraced(function* () {
 
 const operatorOf = ({ operator }: MemoryCluster): OperatorFacade["Service"] => operator ?? expect.fail("no operator")
 
-const answer = (cluster: MemoryCluster, query: string, which: "usage" | "trends" = "usage") =>
+const answer = (cluster: MemoryCluster, query: string, which: "usage" | "trends" | "clusters" = "usage") =>
   operatorOf(cluster).usageReport(which, new URLSearchParams(query))
 
 const report = (cluster: MemoryCluster, query = "format=json") =>
   Effect.map(answer(cluster, query), ({ body }) => JSON.parse(String(body)) as UsageReport)
+
+const health = (cluster: MemoryCluster, query = "format=json") =>
+  Effect.map(answer(cluster, query, "clusters"), ({ body }) => JSON.parse(String(body)) as HealthReport)
 
 /** Connects, and returns how to leave. */
 const connect = Effect.fnUntraced(function* (cluster: MemoryCluster, sessionId: string) {
@@ -160,6 +164,42 @@ describe("the record of use", () => {
     expect(String((yield* answer(primary, "format=debug")).body)).toContain('"recentRecords":[{"id":"FE"')
     expect(yield* Effect.flip(answer(primary, "format=pdf"))).toMatchObject({ code: 400 })
     expect(yield* Effect.flip(answer(primary, "days=0", "trends"))).toMatchObject({ code: 400 })
+  })
+
+  it.effect("has the clusters' health, which is unknown while no operator of the primary runs", function* () {
+    const world = yield* start()
+    const { members, primary, ways } = world
+    const b = members.get("b") ?? expect.fail("no b")
+    yield* pass("10 minutes")
+    yield* ways.cut(b)
+    yield* pass("5 minutes")
+    ways.mend(b)
+    yield* pass("10 minutes")
+    yield* world.kill(primary)
+    yield* pass("10 minutes")
+    yield* world.start(primary)
+    yield* pass("5 minutes")
+    const { clusters } = yield* health(primary)
+    expect(clusters.map(({ cluster }) => cluster)).toEqual(["a", "b"])
+    for (const { knownMillis, unknownMillis } of clusters) {
+      expect(knownMillis).toBeGreaterThan(28 * 60_000)
+      expect(knownMillis).toBeLessThanOrEqual(30 * 60_000 + 5_000)
+      expect(unknownMillis).toBeGreaterThanOrEqual(10 * 60_000)
+      expect(unknownMillis).toBeLessThan(11 * 60_000 + 10_000)
+    }
+    expect(clusters[0]).toMatchObject({ readyShare: 1, outages: { count: 0, last: null } })
+    const { outages, readyShare } = clusters[1] ?? expect.fail("no b")
+    expect(readyShare).toBeLessThan(0.9)
+    expect(outages).toMatchObject({
+      count: 1,
+      last: { reason: "Lost", to: expect.stringMatching(/^2026-11-29T09:15/u) }
+    })
+    expect(Math.abs(outages.totalMillis - 5 * 60_000)).toBeLessThan(20_000)
+    expect(String((yield* answer(primary, "format=csv", "clusters")).body)).toMatch(/^cluster,readyShare/u)
+    const xlsx = yield* answer(primary, "format=xlsx", "clusters")
+    expect(new TextDecoder().decode(xlsx.body as Uint8Array)).toBe("Clusters,Days")
+    expect(yield* Effect.flip(answer(primary, "format=debug", "clusters"))).toMatchObject({ code: 400 })
+    expect((yield* health(b)).clusters).toEqual([])
   })
 
   it.effect("is not found where it is switched off", function* () {

@@ -81,6 +81,10 @@ const readinessOf = (cluster: FleetCluster, now: number): ClusterReadiness => {
   }
 }
 
+/** `now`: epoch ms. */
+export const fleetReadiness = (fleet: Fleet, now: number): ReadonlyMap<ClusterName, ClusterReadiness> =>
+  new Map([...fleet.clusters.values()].map((cluster) => [cluster.name, readinessOf(cluster, now)]))
+
 /** Whether a session over many clusters runs in a cluster, or is about to. */
 const runsIn = ({ status }: MirrordMultiClusterSession, cluster: ClusterName): boolean => {
   const entry = status?.clusterSessions?.[cluster]

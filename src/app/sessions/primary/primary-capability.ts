@@ -48,7 +48,7 @@ import { Targets } from "../../services/targets.ts"
 import { SessionServices } from "../session-services.ts"
 import { makeSocketRegistry, type SocketRegistry } from "../socket-registry.ts"
 import { type DebtLedger, makeDebtLedger } from "./debt-ledger.ts"
-import { connectedClusters, fleetConditions, fleetObjects } from "./fleet-status.ts"
+import { connectedClusters, fleetConditions, fleetObjects, fleetReadiness } from "./fleet-status.ts"
 import { makeSessionManager, type SessionManager } from "./multi-cluster-session-manager.ts"
 import { makePrimarySessions } from "./primary-sessions.ts"
 import { sessionsOfMembers } from "./sessions-of-members.ts"
@@ -280,6 +280,7 @@ const providedServices = Effect.fnUntraced(function* (primary: Primary, locks: S
   }).pipe(
     Context.add(FleetView, {
       objects: (now) => fleetObjects(fleet, clusterName, parentsOf(manager), now),
+      readiness: (now) => fleetReadiness(fleet, now),
       clusters: () => reachedClusters(fleet)
     }),
     Context.add(

@@ -17,7 +17,7 @@ export const syncAlone = Effect.fnUntraced(function* (
   const services = (yield* servicesOf(own)).pipe(
     Context.add(BranchedEngines, settings),
     Context.add(Branches, noBranches),
-    Context.add(FleetView, { objects: () => [], clusters }),
+    Context.add(FleetView, { objects: () => [], readiness: () => new Map(), clusters }),
     Context.add(Sessions, { served: [], distant: () => [] })
   )
   const made = yield* Effect.provideContext(Layer.build(branchSyncLayer), services)

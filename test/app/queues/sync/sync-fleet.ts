@@ -90,6 +90,7 @@ export class SyncFleet {
       )).pipe(
         Context.add(FleetView, {
           objects: () => [],
+          readiness: () => new Map(),
           clusters: () =>
             [...this.members].map(([cluster, { api, lost }]) => ({
               name: clusterName(cluster),
