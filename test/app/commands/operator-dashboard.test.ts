@@ -9,7 +9,7 @@ import { notTheLeader } from "../../../src/app/leadership/while-leading.ts"
 import { UsageSums } from "../../../src/domain/usage/usage-report.ts"
 import { TrendSums } from "../../../src/domain/usage/usage-trends.ts"
 import { now } from "../../domain/commands/ui/pages.ts"
-import { someUse } from "../../domain/commands/ui/usages.ts"
+import { someHealth, someUse } from "../../domain/commands/ui/usages.ts"
 import { it } from "../../support/effect-it.ts"
 import { idleFacade } from "../../support/idle-facade.ts"
 
@@ -25,7 +25,7 @@ const recording = (asked: Array<string>): OperatorFacade["Service"] => ({
       trends.add(one)
     }
     const installation = { operatorVersion: "1", chartVersion: "1", clusterName: "main", clusters: [] }
-    const body = which === "usage" ? sums.report(installation) : trends.trends()
+    const body = { usage: sums.report(installation), trends: trends.trends(), clusters: someHealth() }[which]
     return Effect.succeed({ contentType: "application/json", body: JSON.stringify(body) })
   }
 })
@@ -54,6 +54,8 @@ describe("the page of use that an operator serves", () => {
     expect(page.text).toContain('"context":"mirrord.example.com","hasFleet":false')
     const news = yield* answerOf(facade, "/api/usage/events?by=username&from=2026-01-01")
     expect(news.text).toContain("deployment/api")
+    expect(news.text).toContain("it does not answer (Lost)")
+    expect(asked).toContain("clusters format=json&from=2026-01-01")
     expect(asked).toContain("usage format=json&primary_key=username&from=2026-01-01")
     expect((yield* answerOf(facade, "/usage.csv?by=username")).text).toContain("ann")
     const missing = yield* Effect.exit(answerOf(facade, "/api/fleet"))

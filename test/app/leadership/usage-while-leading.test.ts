@@ -27,6 +27,9 @@ describe("the record of use of a leader", () => {
       nextStart: () => act("next start", undefined),
       summed: act("summed", []),
       sums: () => act("sums", undefined),
+      openHealth: act("open health", { open: [], end: undefined }),
+      putHealth: () => act("put health", undefined),
+      health: () => act("health", []),
       beginSums: () => act("begin sums", undefined),
       keepSums: () => act("keep sums", undefined)
     }
@@ -36,21 +39,17 @@ describe("the record of use of a leader", () => {
     const changes: ReadonlyArray<Effect.Effect<unknown, UsageStoreError>> = [
       led.put(record()),
       led.prune({ before: 0, maxBytes: 0 }),
+      led.putHealth([]),
       led.beginSums([day], 1),
       led.keepSums(day, new SpanSumming(day, noneRunning).sums(), 1)
     ]
     for (const change of changes) yield* change
-    expect(done).toEqual(["put", "prune", "begin sums", "keep sums"])
+    expect(done).toEqual(["put", "prune", "put health", "begin sums", "keep sums"])
     time.now = 10_000
     for (const change of changes) expect((yield* Effect.flip(change)).message).toContain("not the leader any more")
-    yield* Effect.all([
-      led.open,
-      led.page(day, undefined, 1),
-      led.newest(1),
-      led.nextStart(0),
-      led.summed,
-      led.sums(day)
-    ])
-    expect(done.slice(4)).toEqual(["open", "page", "newest", "next start", "summed", "sums"])
+    yield* Effect.all([led.open, led.page(day, undefined, 1), led.newest(1), led.nextStart(0)])
+    yield* Effect.all([led.summed, led.sums(day), led.openHealth, led.health(day, undefined, 1)])
+    const reads = ["open", "page", "newest", "next start", "summed", "sums", "open health", "health"]
+    expect(done.slice(5)).toEqual(reads)
   })
 })

@@ -9,6 +9,7 @@ import { makeJsonReader } from "../../../adapters/kubernetes/kube-api-http.ts"
 import { usageReportIn } from "../../../domain/commands/overview/usage-table.ts"
 import { asObject } from "../../../domain/json.ts"
 import { operatorApiRoot } from "../../../domain/resources/operator-api.ts"
+import type { HealthReport } from "../../../domain/usage/health-report.ts"
 import type { UsageReport } from "../../../domain/usage/usage-report.ts"
 import type { UsageTrends } from "../../../domain/usage/usage-trends.ts"
 import type { KubeError } from "../../../ports/kube-api.ts"
@@ -25,6 +26,8 @@ export interface UsageWish {
 
 export interface UsageReader {
   readonly report: (wish: UsageWish) => Effect.Effect<UsageReport, Unanswered>
+  /** Of the clusters, in the period of a wish. */
+  readonly health: (wish: UsageWish) => Effect.Effect<HealthReport, Unanswered>
   /** Of so many days, of which today is the last. */
   readonly trends: (days: number) => Effect.Effect<UsageTrends, Unanswered>
 }
@@ -58,6 +61,19 @@ const trendsIn = (answer: unknown): UsageTrends | undefined => {
     : undefined
 }
 
+/** The health of clusters in an answer; `undefined` if the answer is another one. */
+const healthIn = (answer: unknown): HealthReport | undefined => {
+  const { clusters, reportPeriod } = asObject(answer)
+  return Array.isArray(clusters) && typeof asObject(reportPeriod)["from"] === "string"
+    ? (answer as HealthReport)
+    : undefined
+}
+
+const periodOf = ({ from, to }: UsageWish): Readonly<Record<string, string>> => ({
+  ...(from === undefined ? {} : { from }),
+  ...(to === undefined ? {} : { to })
+})
+
 /** Reads the reports by `read`, which gets the path below the reports, with its query. */
 export const usageReaderBy = (read: (path: string) => Effect.Effect<unknown, Unanswered>): UsageReader => {
   const ask = <A extends object>(
@@ -70,17 +86,8 @@ export const usageReaderBy = (read: (path: string) => Effect.Effect<unknown, Una
       return report === undefined ? Effect.fail(another) : Effect.succeed(report)
     })
   return {
-    report: ({ by, from, to }) =>
-      ask(
-        "usage",
-        {
-          format: "json",
-          primary_key: by,
-          ...(from === undefined ? {} : { from }),
-          ...(to === undefined ? {} : { to })
-        },
-        usageReportIn
-      ),
+    report: (wish) => ask("usage", { format: "json", primary_key: wish.by, ...periodOf(wish) }, usageReportIn),
+    health: (wish) => ask("clusters", { format: "json", ...periodOf(wish) }, healthIn),
     trends: (days) => ask("usage/trends", { days: String(days) }, trendsIn)
   }
 }

@@ -91,6 +91,13 @@ dialog h2:first-child { margin-top: 0; }
 .plot svg { display: block; width: 100%; height: 7rem; }
 .plot path { fill: var(--by-client); }
 .plot .mark { fill: var(--line); }
+.strip { min-width: 9rem; width: 40%; }
+.strip svg { display: block; width: 100%; height: 1.7rem; background: var(--panel);
+  border-bottom: 1px solid var(--soft); }
+.strip .ready { fill: var(--ready); }
+.strip .failed { fill: var(--failed); }
+.strip .unknown { fill: var(--soft); }
+.strip .mark { fill: var(--line); }
 .max { display: block; text-align: right; font-size: .85em; }
 .ends { display: flex; justify-content: space-between; font-size: .85em; }
 .beside { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(34rem, 100%), 1fr)); gap: 0 2rem; }

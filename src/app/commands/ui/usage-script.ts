@@ -7,6 +7,7 @@
  */
 
 import type { ActiveUser, ActivityMeasure } from "../../../domain/commands/ui/usage-activity.ts"
+import type { PageHealth, UsageHealth } from "../../../domain/commands/ui/usage-health.ts"
 import type {
   UsageColumn,
   UsageContent,
@@ -27,7 +28,7 @@ import type { PageInput } from "./page-browser.ts"
 import type { PageParts, Template } from "./page-parts.ts"
 
 /** The tables of the page, each with its own look. */
-type TableName = "users" | "targets" | "user-targets" | "cluster-sets" | "days"
+type TableName = "users" | "targets" | "user-targets" | "cluster-sets" | "days" | "health-days"
 
 /** The two numbers that a reader estimates. */
 type EstimateName = "userMinutes" | "ciMinutes"
@@ -183,7 +184,7 @@ export class UsageDrawing {
     const { html } = this.#parts.lit
     return html`<div class=${this.#isAsking ? "asking" : ""} aria-busy=${this.#isAsking}>
       ${this.#inPeriod(content)}${this.#activity(content)}${this.#charts(content)}${this.#users(content)}
-      ${this.#targets(content)}${this.#clusters(content)}
+      ${this.#targets(content)}${this.#health(content)}${this.#clusters(content)}
     </div>`
   }
 
@@ -574,6 +575,83 @@ export class UsageDrawing {
       ${this.#tableSection("targets", "Targets", targets, none)}
       ${this.#tableSection("user-targets", "Who used which target", userTargets, none)}
     </div>`
+  }
+
+  /** The key of a cluster's strip, of which no chart has the name. */
+  #strip(name: string): string {
+    return `strip ${name}`
+  }
+
+  #healthRow(cluster: PageHealth, { box, days }: UsageHealth): Template {
+    const { html, nothing, svg } = this.#parts.lit
+    const [width, height] = box
+    const { last, name, notReady, outages, ready, share, summary, unknown } = cluster
+    const day = this.#pointed?.chart === this.#strip(name) ? this.#pointed.day : undefined
+    const mark = svg`<rect class="mark" x=${(day ?? 0) * 10} width="10" height=${height}></rect>`
+    const leave = (): void => {
+      this.#pointed = undefined
+      this.#draw()
+    }
+    return html`<tr>
+      <th scope="row">${name}</th>
+      <td class="strip">
+        <svg
+          role="img"
+          aria-label=${summary}
+          viewBox="0 0 ${width} ${height}"
+          preserveAspectRatio="none"
+          @pointermove=${(event: unknown) => this.#point(this.#strip(name), days.length, event)}
+          @pointerleave=${leave}
+        >
+          ${day === undefined ? nothing : mark}
+          <path class="ready" d=${ready}></path>
+          <path class="failed" d=${notReady}></path>
+          <path class="unknown" d=${unknown}></path>
+        </svg>
+      </td>
+      <td class="number">${share}</td>
+      <td>${outages}</td>
+      <td class="long">${last}</td>
+    </tr>`
+  }
+
+  /** The day at the pointer in one of the strips, or how strips are read. */
+  #pointedHealth({ clusters, days, states }: UsageHealth): string {
+    const index = clusters.findIndex(({ name }) => this.#strip(name) === this.#pointed?.chart)
+    const day = this.#pointed?.day ?? 0
+    return index < 0
+      ? "Each bar is a day: green from below is ready, red from above is not ready, a dash is unknown."
+      : `${clusters[index]?.name ?? ""}, ${days[day] ?? ""}: ${states[day]?.[index] ?? ""}`
+  }
+
+  #health({ health }: UsageContent): Template {
+    const { html, nothing } = this.#parts.lit
+    const { clusters, days, note, states } = health
+    const [first, last] = [days[0] ?? "", days.at(-1) ?? ""]
+    const head = this.#parts.heads("Cluster", first === last ? first : `${first} to ${last.slice(-10)}`)
+    const more = this.#parts.heads("Ready", "Outages", "Last outage")
+    const columns = ["Day", ...clusters.map(({ name }) => name)].map((name) => ({ name, isNumber: false }))
+    const rows = days.map((day, index) => [day, ...(states[index] ?? [])]).toReversed()
+    const none = "No cluster of a fleet was there in this period. A primary has the health of its clusters here."
+    return html`<section id="health" aria-labelledby="health-title">
+      <h2 id="health-title">Clusters day by day</h2>
+      ${note === "" ? nothing : html`<p class="hint">${note}</p>`}
+      ${note === "" && clusters.length === 0 ? html`<p class="empty">${none}</p>` : nothing}
+      ${
+        clusters.length === 0
+          ? nothing
+          : html`<p class="hint" id="health-day">${this.#pointedHealth(health)}</p>
+              ${this.#parts.table(
+                "Days and outages of the clusters",
+                [head, more],
+                clusters.map((cluster) => this.#healthRow(cluster, health))
+              )}
+              <details>
+                <summary>As a table</summary>
+                ${this.#table("health-days", "Health of the clusters by day", { columns, rows })}
+              </details>`
+      }
+    </section>`
   }
 
   #clusters({ clusters, clusterSets }: UsageContent): Template {

@@ -10,6 +10,7 @@ import { pageClusters } from "../../../domain/commands/ui/page-cluster.ts"
 import { usageContent, type UsageClusters, type UsagePage } from "../../../domain/commands/ui/usage-page.ts"
 import type { MirrordCluster } from "../../../domain/resources/mirrord-cluster.ts"
 import type { MirrordOperator } from "../../../domain/resources/mirrord-operator.ts"
+import type { HealthReport } from "../../../domain/usage/health-report.ts"
 import { maxTrendDays } from "../../../domain/usage/usage-query.ts"
 import type { UsageReport } from "../../../domain/usage/usage-report.ts"
 import { dayNumber } from "../../../domain/usage/usage-spans.ts"
@@ -28,6 +29,8 @@ const lookEvery = 700
 const restAfterLook = 3
 /** Pause between two readings of the clusters' health, ms. */
 const clustersEvery = 5_000
+/** Longest age of the health over time, ms. */
+const healthFor = 10_000
 /** Longest age of the trends, ms; they are read again at once when there is another session. */
 const trendsFor = 60_000
 
@@ -86,11 +89,23 @@ const makeTrends = ({ trends }: UsageReader) => {
   })
 }
 
+/** Reads the health over time where the last one may be out of date; without it the reason. */
+const makeHealth = ({ health }: UsageReader, wish: UsageWish) => {
+  let last: { readonly health: HealthReport | string; readonly at: number } | undefined
+  const read = health(wish).pipe(
+    Effect.catch(({ fix, message }) => Effect.succeed(`The health over time cannot be shown: ${message} ${fix}`))
+  )
+  return Effect.fnUntraced(function* (now: number) {
+    if (last === undefined || now - last.at > healthFor) last = { health: yield* read, at: now }
+    return last.health
+  })
+}
+
 /** Looks until a look fails. `looked`: called after each look. */
 const lookOn = (connect: Connect, wish: UsageWish, page: SubscriptionRef.SubscriptionRef<UsagePage>) =>
   Effect.fnUntraced(function* (looked: () => void) {
     const connection = yield* connect
-    const trendsOf = makeTrends(connection)
+    const [trendsOf, healthAt] = [makeTrends(connection), makeHealth(connection, wish)]
     let clusters: UsageClusters | undefined
     const readAgain = Effect.andThen(Effect.sleep(clustersEvery), connection.clusters)
     yield* Effect.forkScoped(Effect.forever(Effect.map(readAgain, (read) => (clusters = read))))
@@ -98,11 +113,12 @@ const lookOn = (connect: Connect, wish: UsageWish, page: SubscriptionRef.Subscri
       const begun = yield* Clock.currentTimeMillis
       const report = yield* connection.report(wish)
       const trends = yield* trendsOf(report, begun)
+      const health = yield* healthAt(begun)
       clusters ??= yield* connection.clusters
       const now = yield* Clock.currentTimeMillis
       yield* SubscriptionRef.set(page, {
         problem: undefined,
-        content: usageContent({ report, trends, clusters }, now)
+        content: usageContent({ report, trends, clusters, health }, now)
       })
       looked()
       yield* Effect.sleep(Math.max(lookEvery, restAfterLook * (now - begun)))

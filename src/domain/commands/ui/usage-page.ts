@@ -7,11 +7,13 @@
 
 import { cleanText, textLimits } from "../../clean-text.ts"
 import { spanText } from "../../fleet/credentials/validity.ts"
+import type { HealthReport } from "../../usage/health-report.ts"
 import type { UsageReport } from "../../usage/usage-report.ts"
 import type { UsageTrends } from "../../usage/usage-trends.ts"
 import { timeText } from "./fleet-page.ts"
 import type { PageCluster } from "./page-cluster.ts"
 import { type ActiveUser, activeUsers, type ActivityMeasure } from "./usage-activity.ts"
+import { type UsageHealth, usageHealth } from "./usage-health.ts"
 import type { UsageCell, UsageRow } from "./usage-tools.ts"
 import { type UsageDays, usageDays } from "./usage-trend.ts"
 
@@ -69,6 +71,7 @@ export interface UsageContent {
   readonly targets: UsageTable
   readonly userTargets: UsageTable
   readonly clusterSets: UsageTable
+  readonly health: UsageHealth
   readonly clusters: UsageClusters
 }
 
@@ -85,6 +88,8 @@ export interface SeenUsage {
   readonly report: UsageReport
   readonly trends: UsageTrends
   readonly clusters: UsageClusters
+  /** Or a sentence why it cannot be shown. */
+  readonly health: HealthReport | string
 }
 
 const counted = (count: number): string => count.toLocaleString("en-US")
@@ -233,7 +238,7 @@ const installationOf = ({ generalMetrics }: UsageReport): string => {
 }
 
 /** The content for what a look has found. `now`: epoch ms. */
-export const usageContent = ({ clusters, report, trends }: SeenUsage, now: number): UsageContent => {
+export const usageContent = ({ clusters, health, report, trends }: SeenUsage, now: number): UsageContent => {
   const { allTimeMetrics, generalMetrics } = report
   const days = usageDays(trends, generalMetrics.reportPeriod, now)
   return {
@@ -249,6 +254,7 @@ export const usageContent = ({ clusters, report, trends }: SeenUsage, now: numbe
     targets: targetsTable(report),
     userTargets: userTargetsTable(report),
     clusterSets: clusterSetsTable(report),
+    health: usageHealth(health),
     clusters
   }
 }

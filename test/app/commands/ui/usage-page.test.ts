@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs"
 import type { Page } from "playwright-core"
 import { describe, expect, it } from "vitest"
-import { aUsagePage, someUse, use } from "../../../domain/commands/ui/usages.ts"
+import { aUsagePage, someHealth, someUse, use } from "../../../domain/commands/ui/usages.ts"
 import { complaints } from "../../../lab/simulation/report/browser.ts"
 import { until } from "../../../support/until.ts"
 import { pagesInBrowser } from "./pages-in-browser.ts"
@@ -112,6 +112,34 @@ describe("the usage page", () => {
     await chart.getByText("2026-11-29: 1").waitFor()
     await page.locator("#days summary").press("Enter")
     expect(await first(page, "days")).toEqual(["2026-11-29", "2026-11-28", "2026-11-27"])
+  })
+
+  it("shows clusters' days as strips with a text, a day at the pointer, and all days as a table", async () => {
+    const { page } = await open()
+    expect(await first(page, "health > .scroll")).toEqual(["a", "b"])
+    const strip = page.locator("#health tr", { hasText: "it does not answer" }).getByRole("img")
+    expect(await strip.getAttribute("aria-label")).toBe(
+      "b, 2026-11-27 to 2026-11-29: ready 98.85 % of the known time, outages: 2, 40m, longest 30m"
+    )
+    // Not by colour alone: time that was not ready is above, ready time below.
+    const box = async (path: string) => (await strip.locator(path).boundingBox()) ?? expect.fail("it is not drawn")
+    const [failed, ready, all] = [await box(".failed"), await box(".ready"), (await strip.boundingBox())?.height ?? 0]
+    expect(failed.y).toBeLessThanOrEqual(ready.y)
+    expect(failed.height).toBeLessThan(all / 2)
+    const { width } = (await strip.boundingBox()) ?? { width: 0 }
+    await strip.hover({ position: { x: width / 2, y: 10 } })
+    await page.locator("#health-day", { hasText: "b, 2026-11-28: not ready 10m" }).waitFor()
+    await page.locator("#health summary").press("Enter")
+    const rows = page.locator("#health details tbody tr")
+    expect(await rows.allInnerTexts()).toEqual([
+      "2026-11-29\tready\tnot ready 30m",
+      "2026-11-28\tready\tnot ready 10m",
+      "2026-11-27\tready, unknown 2h\tready, unknown 2h"
+    ])
+    await at.served.showUsage(aUsagePage(someUse, {}, [], someHealth([])))
+    await page.locator("#health .empty", { hasText: "No cluster of a fleet" }).waitFor()
+    await at.served.showUsage(aUsagePage(someUse, {}, [], "It is old."))
+    await page.locator("#health .hint", { hasText: "It is old." }).waitFor()
   })
 
   it("gives files of what is chosen", async () => {
@@ -230,6 +258,7 @@ describe("the usage page", () => {
       const { page } = await open({ bypassCSP: true, colorScheme })
       expect(await complaints(page)).toEqual([])
       await page.locator("#days summary").click()
+      await page.locator("#health summary").click()
       await page.locator("#adjust").click()
       await page.locator("#userMinutes").fill("x")
       expect(await complaints(page)).toEqual([])

@@ -6,7 +6,7 @@ import { watchUsage } from "../../../../src/app/commands/ui/watch-usage.ts"
 import type { UsagePage } from "../../../../src/domain/commands/ui/usage-page.ts"
 import { UsageSums } from "../../../../src/domain/usage/usage-report.ts"
 import { now } from "../../../domain/commands/ui/pages.ts"
-import { use } from "../../../domain/commands/ui/usages.ts"
+import { someHealth, use } from "../../../domain/commands/ui/usages.ts"
 import { it } from "../../../support/effect-it.ts"
 
 const wish = { from: undefined, to: undefined, by: "machine_id" }
@@ -15,8 +15,8 @@ const away: Unanswered = { message: "The operator is away.", fix: "Wait." }
 /** The use as a connection reads it, which counts what it is asked, and can be slow or away. */
 const counted = Effect.fnUntraced(function* () {
   yield* TestClock.setTime(now)
-  const asked = { reports: 0, clusters: 0, days: new Array<number>() }
-  const state = { sessions: 1, isAway: false, millis: 0 }
+  const asked = { reports: 0, health: 0, clusters: 0, days: new Array<number>() }
+  const state = { sessions: 1, isAway: false, isOld: false, millis: 0 }
   const report = Effect.suspend(() => {
     asked.reports++
     if (state.isAway) return Effect.fail(away)
@@ -29,6 +29,11 @@ const counted = Effect.fnUntraced(function* () {
   const usage = watchUsage(
     Effect.succeed({
       report: () => report,
+      health: () =>
+        Effect.suspend(() => {
+          asked.health++
+          return state.isOld ? Effect.fail({ message: "It is old.", fix: "Update." }) : Effect.succeed(someHealth())
+        }),
       trends: (days: number) =>
         Effect.sync(() => {
           asked.days.push(days)
@@ -46,7 +51,7 @@ describe("the use that is watched", () => {
   it.effect("shows a session at the next look, and reads trends only where they are other", function* () {
     const { asked, seen, state } = yield* counted()
     yield* TestClock.adjust("6 seconds")
-    expect(asked).toEqual({ reports: 9, clusters: 2, days: [2] })
+    expect(asked).toEqual({ reports: 9, health: 1, clusters: 2, days: [2] })
     state.sessions = 2
     yield* TestClock.adjust("700 millis")
     expect(seen.at(-1)?.content?.counts.userSessions).toBe(2)
@@ -79,6 +84,18 @@ describe("the use that is watched", () => {
     state.isAway = true
     yield* TestClock.adjust("1 second")
     expect(seen[0]).toEqual({ problem: away, content: undefined })
+  })
+
+  it.effect("has the health over time now and then, or why an operator of before has none", function* () {
+    const { asked, seen, state } = yield* counted()
+    yield* TestClock.adjust("25 seconds")
+    expect([asked.health, seen.at(-1)?.content?.health.clusters.length]).toEqual([3, 2])
+    state.isOld = true
+    yield* TestClock.adjust("11 seconds")
+    expect(seen.at(-1)?.content?.health).toMatchObject({
+      clusters: [],
+      note: "The health over time cannot be shown: It is old. Update."
+    })
   })
 
   it.effect("is a file too, or the reason why it is none", function* () {

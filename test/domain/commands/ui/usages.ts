@@ -2,6 +2,8 @@
 
 import { pageClusters } from "../../../../src/domain/commands/ui/page-cluster.ts"
 import { usageContent, type UsagePage } from "../../../../src/domain/commands/ui/usage-page.ts"
+import { type HealthReport, healthReport } from "../../../../src/domain/usage/health-report.ts"
+import type { HealthSpan } from "../../../../src/domain/usage/health-spans.ts"
 import type { UsageQuery } from "../../../../src/domain/usage/usage-query.ts"
 import type { UsageRecord } from "../../../../src/domain/usage/usage-record.ts"
 import { UsageSums } from "../../../../src/domain/usage/usage-report.ts"
@@ -26,11 +28,39 @@ export const someUse: ReadonlyArray<UsageRecord> = [
   use("ann", 2, { stoppedAt: undefined, clusters: ["a", "b", "c"] })
 ]
 
+/**
+ * The health since 2026-11-27: a has been ready; b was not for ten minutes of the 28th, and is not since half an hour.
+ * No operator ran in the two hours before the 28th.
+ */
+export const someHealth = (clusters: ReadonlyArray<string> = ["a", "b"]): HealthReport => {
+  const [from, day] = [Date.UTC(2026, 10, 27), Date.UTC(2026, 10, 28)]
+  const span = (cluster: string, begin: number, to: number | undefined, message?: string): HealthSpan => ({
+    cluster,
+    unready: message === undefined ? undefined : { reason: "Lost", message },
+    from: begin,
+    lastSeen: to ?? now,
+    to
+  })
+  const spans = clusters.flatMap((cluster) => [
+    span(cluster, from, day - 2 * hour),
+    ...(cluster === "a"
+      ? [span(cluster, day, undefined)]
+      : [
+          span(cluster, day, day + hour),
+          span(cluster, day + hour, day + hour + 600_000, "it hung"),
+          span(cluster, day + hour + 600_000, now - hour / 2),
+          span(cluster, now - hour / 2, undefined, "it does not answer")
+        ])
+  ])
+  return healthReport(spans, { format: "json", from, to: undefined }, clusters, now)
+}
+
 /** The page for these records, at {@link now}. */
 export const aUsagePage = (
   records: ReadonlyArray<UsageRecord> = someUse,
   query: Partial<UsageQuery> = {},
-  clusters = [aCluster("a"), aCluster("b", "Lost", "It is away.")]
+  clusters = [aCluster("a"), aCluster("b", "Lost", "It is away.")],
+  health: HealthReport | string = someHealth()
 ): UsagePage => {
   const sums = new UsageSums(
     { format: "json", primaryKey: "machine_id", from: undefined, to: undefined, ...query },
@@ -45,7 +75,8 @@ export const aUsagePage = (
   const seen = {
     report: sums.report(installation),
     trends: trends.trends(),
-    clusters: { clusters: pageClusters([], clusters, now), note: "" }
+    clusters: { clusters: pageClusters([], clusters, now), note: "" },
+    health
   }
   return { problem: undefined, content: usageContent(seen, now) }
 }
