@@ -72,6 +72,8 @@ export interface UsageStore {
   readonly keepSums: (span: Period, sums: SpanSums, maker: number) => Effect.Effect<void, UsageStoreError>
   /** The spans of clusters' health that are without an end, and where the last of all spans ends. */
   readonly openHealth: Effect.Effect<StoredHealth, UsageStoreError>
+  /** Where the first of all spans begins, epoch ms; `undefined` without any. */
+  readonly firstHealth: Effect.Effect<number | undefined, UsageStoreError>
   /** Makes the rows of these spans, or brings them up to date, in their order; a crash leaves those up to one. */
   readonly putHealth: (spans: ReadonlyArray<HealthSpan>) => Effect.Effect<void, UsageStoreError>
   /** The next spans after a mark that overlap a period, by cluster and start; fewer only at the end. */

@@ -138,13 +138,20 @@ const deleteOldest = (sql: SqlClient, before: number) =>
     countOf
   ).pipe(failed("prune"))
 
-const pruneHealth = (sql: SqlClient, before: number) =>
-  Effect.andThen(
-    sql`DELETE FROM usage_health WHERE last_seen_at < ${before}`.pipe(failed("prune")),
-    sql`DELETE FROM usage_health WHERE to_at IS NOT NULL AND (cluster, from_at) IN (SELECT cluster, from_at FROM (
-      SELECT cluster, from_at, ROW_NUMBER() OVER (PARTITION BY cluster ORDER BY from_at DESC) AS place
-      FROM usage_health) AS placed WHERE place > ${maxSpansOfCluster})`.pipe(failed("prune"))
-  )
+/** Deletes spans that ended before a moment, and of each cluster the oldest that are too many. */
+const pruneHealth = Effect.fnUntraced(function* (sql: SqlClient, before: number) {
+  yield* sql`DELETE FROM usage_health WHERE last_seen_at < ${before}`.pipe(failed("prune"))
+  const full = yield* sql<Row>`SELECT cluster FROM usage_health
+    GROUP BY cluster HAVING COUNT(*) > ${maxSpansOfCluster}`.pipe(failed("prune"))
+  for (const { cluster } of full) {
+    const name = asString(cluster) ?? ""
+    yield* sql`DELETE FROM usage_health WHERE cluster = ${name} AND to_at IS NOT NULL AND from_at <= (SELECT from_at
+      FROM usage_health WHERE cluster = ${name} ORDER BY from_at DESC LIMIT 1 OFFSET ${maxSpansOfCluster})`.pipe(
+      failed("prune")
+    )
+    yield* Effect.yieldNow
+  }
+})
 
 const pruneTo = Effect.fnUntraced(function* (sql: SqlClient, { before, maxBytes }: UsageLimits) {
   let count = 0
@@ -237,15 +244,20 @@ const putSpans = Effect.fnUntraced(function* (sql: SqlClient, spans: ReadonlyArr
   }
 })
 
-const healthOf = (sql: SqlClient): Pick<UsageStore, "openHealth" | "putHealth" | "health"> => ({
+const momentIn = (row: Row | undefined): number | undefined => {
+  const moment = row?.["moment"] ?? undefined
+  return moment === undefined ? undefined : Number(moment)
+}
+
+const healthOf = (sql: SqlClient): Pick<UsageStore, "openHealth" | "firstHealth" | "putHealth" | "health"> => ({
   openHealth: Effect.all([
     sql<Row>`SELECT * FROM usage_health WHERE to_at IS NULL ORDER BY from_at, cluster`,
-    sql<Row>`SELECT MAX(last_seen_at) AS last_end FROM usage_health`
+    sql<Row>`SELECT MAX(last_seen_at) AS moment FROM usage_health`
   ]).pipe(
-    Effect.map(([open, [last]]) => ({
-      open: open.map(spanOf),
-      end: typeof (last?.["last_end"] ?? null) === "object" ? undefined : Number(last?.["last_end"])
-    })),
+    Effect.map(([open, [last]]) => ({ open: open.map(spanOf), end: momentIn(last) })),
+    failed("read")
+  ),
+  firstHealth: Effect.map(sql<Row>`SELECT MIN(from_at) AS moment FROM usage_health`, ([row]) => momentIn(row)).pipe(
     failed("read")
   ),
   putHealth: (spans) => putSpans(sql, spans),

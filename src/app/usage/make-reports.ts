@@ -5,7 +5,15 @@
  */
 
 import { Clock, Effect, Semaphore } from "effect"
-import { healthReport, healthSheets } from "../../domain/usage/health-report.ts"
+import type { Period } from "../../domain/usage/concurrency.ts"
+import {
+  clusterHealth,
+  type ClusterHealthMetric,
+  healthPeriod,
+  type HealthReport,
+  healthReport,
+  healthSheets
+} from "../../domain/usage/health-report.ts"
 import { type HealthSpan, spanKey } from "../../domain/usage/health-spans.ts"
 import {
   type HealthQuery,
@@ -81,18 +89,51 @@ const trendAnswer = Effect.fnUntraced(function* (store: UsageStore, days: number
 /** Spans that are read at once: a few ms. */
 const spansAtOnce = 1_000
 
-/** The spans of a period, those that are followed as they are now. */
-const readSpans = Effect.fnUntraced(function* (store: UsageStore, query: HealthQuery, now: number, open: OpenStore) {
-  const followed = new Map(open.health().map((span) => [spanKey(span), span]))
-  const spans: Array<HealthSpan> = []
+/** Gives the spans of a period to `add`, cluster by cluster, those that are followed as they are now. */
+const readSpans = Effect.fnUntraced(function* (
+  store: UsageStore,
+  period: Period,
+  followed: ReadonlyArray<HealthSpan>,
+  add: (cluster: string, spans: ReadonlyArray<HealthSpan>) => void
+) {
+  const waiting = new Map<string, Map<string, HealthSpan>>()
+  for (const span of followed) {
+    const own = waiting.get(span.cluster) ?? new Map<string, HealthSpan>()
+    waiting.set(span.cluster, own.set(spanKey(span), span))
+  }
+  let spans: Array<HealthSpan> = []
   let after: SpanMark | undefined
+  const end = Effect.fnUntraced(function* (cluster: string | undefined) {
+    if (cluster === undefined) return
+    const own = waiting.get(cluster) ?? new Map<string, HealthSpan>()
+    waiting.delete(cluster)
+    add(cluster, [...spans.filter((span) => !own.has(spanKey(span))), ...own.values()])
+    spans = []
+    yield* Effect.yieldNow
+  })
   for (;;) {
-    const page = yield* store.health({ from: query.from ?? 0, to: query.to ?? now }, after, spansAtOnce)
-    for (const span of page) if (!followed.has(spanKey(span))) spans.push(span)
-    if (page.length < spansAtOnce) return [...spans, ...followed.values()]
-    after = page.at(-1)
+    const page = yield* store.health(period, after, spansAtOnce)
+    for (const span of page) {
+      if (span.cluster !== after?.cluster) yield* end(after?.cluster)
+      spans.push(span)
+      after = span
+    }
+    if (page.length < spansAtOnce) break
     yield* Effect.yieldNow
   }
+  yield* end(after?.cluster)
+  for (const [cluster, own] of waiting) add(cluster, [...own.values()])
+})
+
+/** Messages are relayed between any two clusters: one of years is some hundred kilobytes. */
+const healthJson = Effect.fnUntraced(function* ({ clusters, reportPeriod }: HealthReport) {
+  const parts: Array<string> = []
+  for (const cluster of clusters) {
+    parts.push(JSON.stringify(cluster))
+    yield* Effect.yieldNow
+  }
+  const body = `{"reportPeriod":${JSON.stringify(reportPeriod)},"clusters":[${parts.join(",")}]}`
+  return { contentType: "application/json", body }
 })
 
 const healthAnswer = Effect.fnUntraced(function* (
@@ -102,16 +143,25 @@ const healthAnswer = Effect.fnUntraced(function* (
   answering: Answering
 ) {
   const now = yield* Clock.currentTimeMillis
-  const spans = yield* readSpans(store, query, now, open)
-  const report = healthReport(spans, query, answering.installation().clusters, now)
-  const sheets = healthSheets(report)
+  const followed = open.health()
+  const first = Math.min((yield* store.firstHealth) ?? Infinity, ...followed.map(({ from }) => from))
+  const period = healthPeriod(query, first === Infinity ? undefined : first, now)
+  const fleet = new Set(answering.installation().clusters)
+  const metrics: Array<ClusterHealthMetric> = []
+  yield* readSpans(store, period, followed, (cluster, spans) => {
+    const metric = clusterHealth(cluster, spans, period)
+    if (metric.knownMillis > 0 || fleet.has(cluster)) metrics.push(metric)
+    fleet.delete(cluster)
+  })
+  for (const cluster of fleet) metrics.push(clusterHealth(cluster, [], period))
+  const report = healthReport(period, metrics)
   switch (query.format) {
     case "json":
-      return json(report)
+      return yield* healthJson(report)
     case "csv":
-      return csv(sheets[0])
+      return csv(healthSheets(report)[0])
     case "xlsx":
-      return yield* workbook(sheets, answering)
+      return yield* workbook(healthSheets(report), answering)
   }
 })
 

@@ -74,8 +74,10 @@ const piecesOf = (spans: ReadonlyArray<HealthSpan>, period: Period): ReadonlyArr
 }
 
 const timesOf = (pieces: ReadonlyArray<Piece>, period: Period): HealthTimes => {
-  const readyMillis = sum(pieces.filter(isReady).map(lengthOf))
-  const notReadyMillis = sum(pieces.filter((piece) => !isReady(piece)).map(lengthOf))
+  let [readyMillis, notReadyMillis] = [0, 0]
+  for (const piece of pieces)
+    if (isReady(piece)) readyMillis += lengthOf(piece)
+    else notReadyMillis += lengthOf(piece)
   return { readyMillis, notReadyMillis, unknownMillis: lengthOf(period) - readyMillis - notReadyMillis }
 }
 
@@ -140,48 +142,39 @@ const shareOf = ({ notReadyMillis, readyMillis }: HealthTimes): number | null =>
   return known === 0 ? null : Math.floor((readyMillis / known) * 1e6) / 1e6
 }
 
-/** A period that ends now at the latest, and has ten years at most. */
-const periodOf = ({ from, to }: HealthQuery, spans: ReadonlyArray<HealthSpan>, now: number): Period => {
+/**
+ * The period of a report: it ends now at the latest, and has ten years at most. `first`: where the first span begins,
+ * if there is one. `now`: epoch ms.
+ */
+export const healthPeriod = ({ from, to }: HealthQuery, first: number | undefined, now: number): Period => {
   const end = Math.min(to ?? now, now)
-  const first = from ?? spans.reduce((least, span) => Math.min(least, span.from), end)
-  return { from: Math.min(end, Math.max(first, (dayNumber(end) - maxTrendDays + 1) * dayMillis)), to: end }
+  const begin = from ?? first ?? end
+  return { from: Math.min(end, Math.max(begin, (dayNumber(end) - maxTrendDays + 1) * dayMillis)), to: end }
 }
 
-/**
- * The report of spans, which are those of the period, in any order, and of others. `fleet`: the clusters that there are
- * now, which are in it also without spans. `now`: epoch ms.
- */
-export const healthReport = (
+/** A cluster in a period. `spans`: those of the cluster in the period, in any order, and others. */
+export const clusterHealth = (
+  cluster: string,
   spans: ReadonlyArray<HealthSpan>,
-  query: HealthQuery,
-  fleet: ReadonlyArray<string>,
-  now: number
-): HealthReport => {
-  const period = periodOf(query, spans, now)
-  const byCluster = new Map<string, Array<HealthSpan>>(fleet.map((cluster) => [cluster, []]))
-  for (const span of spans) {
-    const found = byCluster.get(span.cluster) ?? []
-    byCluster.set(span.cluster, found)
-    found.push(span)
-  }
-  const clusters = [...byCluster].flatMap(([cluster, own]) => {
-    const pieces = piecesOf(own, period)
-    if (pieces.length === 0 && !fleet.includes(cluster)) return []
-    const times = timesOf(pieces, period)
-    return {
-      cluster,
-      readyShare: shareOf(times),
-      knownMillis: times.readyMillis + times.notReadyMillis,
-      ...times,
-      outages: outagesOf(pieces),
-      days: daysOf(pieces, period)
-    }
-  })
+  period: Period
+): ClusterHealthMetric => {
+  const pieces = piecesOf(spans, period)
+  const times = timesOf(pieces, period)
   return {
-    reportPeriod: { from: timestamp(period.from), to: timestamp(period.to) },
-    clusters: clusters.toSorted((a, b) => (a.cluster < b.cluster ? -1 : 1))
+    cluster,
+    readyShare: shareOf(times),
+    knownMillis: times.readyMillis + times.notReadyMillis,
+    ...times,
+    outages: outagesOf(pieces),
+    days: daysOf(pieces, period)
   }
 }
+
+/** The report of these clusters. */
+export const healthReport = ({ from, to }: Period, clusters: ReadonlyArray<ClusterHealthMetric>): HealthReport => ({
+  reportPeriod: { from: timestamp(from), to: timestamp(to) },
+  clusters: clusters.toSorted((a, b) => (a.cluster < b.cluster ? -1 : 1))
+})
 
 /** The clusters, and their days. */
 export const healthSheets = ({ clusters }: HealthReport): readonly [clusters: Sheet, days: Sheet] => [

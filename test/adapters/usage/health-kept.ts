@@ -28,6 +28,7 @@ export const healthIn = Effect.fnUntraced(function* (store: UsageStore, from = 0
 
 export const healthIsKept = Effect.fnUntraced(function* (store: UsageStore) {
   expect(yield* store.openHealth).toEqual({ open: [], end: undefined })
+  expect(yield* store.firstHealth).toBeUndefined()
   const open = span("b", 25, { unready: undefined, to: undefined })
   const spans = [span("a", 10), span("b", 5), open, span("a", 20, { lastSeen: 900, to: 900 })]
   yield* store.putHealth(spans)
@@ -37,6 +38,7 @@ export const healthIsKept = Effect.fnUntraced(function* (store: UsageStore) {
     end: 900
   })
   yield* store.putHealth([span("a", 10)])
+  expect(yield* store.firstHealth).toBe(5)
   expect(yield* healthIn(store)).toEqual([spans[0], spans[3], spans[1], { ...open, lastSeen: 95 }])
   expect(yield* healthIn(store, 20, 25)).toEqual([spans[3]])
   yield* store.prune({ before: 60, maxBytes: 1e9 })

@@ -28,6 +28,7 @@ describe("the record of use of a leader", () => {
       summed: act("summed", []),
       sums: () => act("sums", undefined),
       openHealth: act("open health", { open: [], end: undefined }),
+      firstHealth: act("first health", undefined),
       putHealth: () => act("put health", undefined),
       health: () => act("health", []),
       beginSums: () => act("begin sums", undefined),
@@ -48,8 +49,9 @@ describe("the record of use of a leader", () => {
     time.now = 10_000
     for (const change of changes) expect((yield* Effect.flip(change)).message).toContain("not the leader any more")
     yield* Effect.all([led.open, led.page(day, undefined, 1), led.newest(1), led.nextStart(0)])
-    yield* Effect.all([led.summed, led.sums(day), led.openHealth, led.health(day, undefined, 1)])
-    const reads = ["open", "page", "newest", "next start", "summed", "sums", "open health", "health"]
+    yield* Effect.all([led.summed, led.sums(day), led.openHealth, led.firstHealth])
+    yield* led.health(day, undefined, 1)
+    const reads = ["open", "page", "newest", "next start", "summed", "sums", "open health", "first health", "health"]
     expect(done.slice(5)).toEqual(reads)
   })
 })

@@ -46,6 +46,7 @@ const follower = Effect.fnUntraced(function* (
     beginSums: () => Effect.void,
     keepSums: () => Effect.void,
     openHealth: Effect.succeed({ open: [], end: undefined }),
+    firstHealth: Effect.undefined,
     putHealth: () => Effect.void,
     health: () => Effect.succeed([]),
     ...change

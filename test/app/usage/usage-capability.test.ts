@@ -200,6 +200,11 @@ describe("the record of use", () => {
     expect(new TextDecoder().decode(xlsx.body as Uint8Array)).toBe("Clusters,Days")
     expect(yield* Effect.flip(answer(primary, "format=debug", "clusters"))).toMatchObject({ code: 400 })
     expect((yield* health(b)).clusters).toEqual([])
+    const before = yield* health(primary, "format=json&from=2026-11-29T08:00:00Z&to=2026-11-29T08:30:00Z")
+    expect(before.clusters.map((one) => [one.cluster, one.readyShare, one.unknownMillis, one.days])).toEqual([
+      ["a", null, 1_800_000, []],
+      ["b", null, 1_800_000, []]
+    ])
   })
 
   it.effect("is not found where it is switched off", function* () {

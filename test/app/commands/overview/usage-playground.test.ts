@@ -91,6 +91,8 @@ describe("the record of use of a fleet", () => {
     expect(report.generalMetrics.clusterName).toBe("primary")
     const startedAt = Date.parse(report.userMetrics[0]?.firstActive ?? "")
     console.log(`a session was on the page ${(await shownAt) - startedAt} ms after its begin`)
+    const strips = page.locator("#health .strip").getByRole("img", { name: "ready 100 %" })
+    await strips.nth(1).waitFor()
     await page.locator("#cluster-sets tbody th", { hasText: "cluster-a, cluster-b" }).waitFor()
     expect(await complaints(page)).toEqual([])
     expect(report.clusterSetMetrics).toMatchObject([{ clusters: ["cluster-a", "cluster-b"], totalSessionCount: 1 }])

@@ -2,12 +2,13 @@
 
 import { pageClusters } from "../../../../src/domain/commands/ui/page-cluster.ts"
 import { usageContent, type UsagePage } from "../../../../src/domain/commands/ui/usage-page.ts"
-import { type HealthReport, healthReport } from "../../../../src/domain/usage/health-report.ts"
+import type { HealthReport } from "../../../../src/domain/usage/health-report.ts"
 import type { HealthSpan } from "../../../../src/domain/usage/health-spans.ts"
 import type { UsageQuery } from "../../../../src/domain/usage/usage-query.ts"
 import type { UsageRecord } from "../../../../src/domain/usage/usage-record.ts"
 import { UsageSums } from "../../../../src/domain/usage/usage-report.ts"
 import { TrendSums } from "../../../../src/domain/usage/usage-trends.ts"
+import { reportOf } from "../../usage/some-health.ts"
 import { record } from "../../usage/some-records.ts"
 import { aCluster, now } from "./pages.ts"
 
@@ -52,7 +53,7 @@ export const someHealth = (clusters: ReadonlyArray<string> = ["a", "b"]): Health
           span(cluster, now - hour / 2, undefined, "it does not answer")
         ])
   ])
-  return healthReport(spans, { format: "json", from, to: undefined }, clusters, now)
+  return reportOf(spans, { from, to: undefined }, now)
 }
 
 /** The page for these records, at {@link now}. */
