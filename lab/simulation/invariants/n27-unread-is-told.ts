@@ -12,8 +12,10 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import type { PortCall } from "../world/world-event.ts"
 import type { Invariant } from "./invariant.ts"
 
-/** The longest time from the first list that failed to the line in the log, ms; pauses between tries are up to 6 s. */
+/** The longest time from the first list that failed to the line in the log, ms. */
 const toldWithin = 30_000
+/** The longest pause between two tries, ms. After a longer one the operator had stopped, and begins again. */
+const longestPause = 6_000
 
 const isAskedOnce = ({ operator, resource, to }: PortCall): boolean =>
   resource === pods.plural ||
@@ -36,7 +38,8 @@ const changesOfTheFleet: ReadonlySet<string> = new Set([
 
 /** A collection whose lists fail. Times are ms. */
 interface Failing {
-  readonly since: number
+  since: number
+  answeredAt: number
   isTold: boolean
   /** Whether a list has failed when it should have been told. */
   isDue: boolean
@@ -53,6 +56,8 @@ export const unreadIsTold: Invariant = {
       for (const [key, known] of failing) if (isMeant(key)) known.isTold = true
     }
     const isFollowed = (call: PortCall): boolean => call.verb === "list" && call.index >= 0 && !isAskedOnce(call)
+    const nameOf = ({ group, resource }: PortCall): string => (group === "" ? resource : `${resource}.${group}`)
+    const keyOf = (call: PortCall, process: string): string => `${process} ${call.to} ${nameOf(call)}`
     return {
       on: {
         // A cluster that leaves the fleet is not listed any more, and its lists begin again when it comes back.
@@ -66,24 +71,28 @@ export const unreadIsTold: Invariant = {
           if (areNotKnown.test(message))
             tell((key) => key.startsWith(`${process} `) && foundBy.some((kind) => key.endsWith(kind)))
         },
-        Called: ({ call, process }) => {
-          if (isFollowed(call)) callers.set(`${call.operator} ${call.index}`, process)
+        Called: ({ at, call, process }) => {
+          if (!isFollowed(call)) return
+          callers.set(`${call.operator} ${call.index}`, process)
+          const known = failing.get(keyOf(call, process))
+          if (known !== undefined && at - known.answeredAt > longestPause)
+            Object.assign(known, { since: at, isDue: false })
         },
         Answered: ({ at, call, outcome }) => {
           if (!isFollowed(call)) return undefined
-          const { group, index, operator, resource, to } = call
+          const { index, operator, to } = call
           const process = callers.get(`${operator} ${index}`) ?? ""
           callers.delete(`${operator} ${index}`)
-          const name = group === "" ? resource : `${resource}.${group}`
-          const key = `${process} ${to} ${name}`
+          const key = keyOf(call, process)
           if (outcome === "ok") return void failing.delete(key)
-          const known = failing.get(key) ?? { since: at, isTold: false, isDue: false }
+          const known = failing.get(key) ?? { since: at, answeredAt: at, isTold: false, isDue: false }
           failing.set(key, known)
           const wasDue = known.isDue
+          known.answeredAt = at
           known.isDue = at - known.since >= toldWithin
           const seconds = Math.round((at - known.since) / 1_000)
           return wasDue && !known.isTold
-            ? `${process} cannot list ${name} of ${to} for ${seconds} s, and its log does not say so.`
+            ? `${process} cannot list ${nameOf(call)} of ${to} for ${seconds} s, and its log does not say so.`
             : undefined
         }
       }

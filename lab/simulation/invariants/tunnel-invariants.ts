@@ -499,9 +499,9 @@ const refusalsAreTold: Invariant = {
         TunnelRefused: ({ at, by, cluster, from, tunnel, why }) => {
           const refused = { what: `the refusal of tunnel ${tunnel} of ${cluster}`, at, text: begun(why) }
           if (by === "cell") due = [...due, { ...refused, by: world().plan.primary }]
-          // While another tunnel is well, the member needs none.
-          if (from === cluster && !own(world(), cluster).some(({ isStanding }) => isStanding))
-            due = [...due, { ...refused, by: cluster }]
+          // While another tunnel is well, the member needs none. On a slow path it may give the dial up before.
+          const needsOne = !own(world(), cluster).some(({ isStanding }) => isStanding)
+          if (from === cluster && needsOne && isPathWell(world(), cluster)) due = [...due, { ...refused, by: cluster }]
         },
         ControlLine: ({ at, cluster, is, line, tunnel }) => {
           const { id, type, why } = parseObject(line)

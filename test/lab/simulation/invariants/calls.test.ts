@@ -81,7 +81,7 @@ describe("N27", () => {
       details: { cluster: "primary", resource: `${mirrordMultiClusterSessions.plural}.operator.metalbear.co` }
     }
   })
-  const lasting = [0, 10_000, 20_000, 30_000, 36_000]
+  const lasting = [0, 6_000, 12_000, 18_000, 24_000, 30_000, 36_000]
   it("finds a list that fails and is told to nobody", () =>
     expect(
       find(
@@ -96,6 +96,8 @@ describe("N27", () => {
     expect(find(unreadIsTold, [...failed(0), ...asked(20_000, list), ...failed(30_000), ...failed(50_000)])).toBe(
       undefined
     )
+    // The operator had lost its lease, and leads again.
+    expect(find(unreadIsTold, [...failed(0), ...[40_000, 41_000].flatMap((ms) => failed(ms))])).toBe(undefined)
     const ofPods = { ...list, group: "", resource: "pods" }
     expect(
       find(
