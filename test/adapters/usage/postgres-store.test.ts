@@ -20,6 +20,7 @@ import {
   startSource
 } from "../../real/engines/postgresql-server.ts"
 import { describeWith } from "../../support/describe-with.ts"
+import { virtualTime } from "../../support/virtual-time.ts"
 import { healthIsKept } from "./health-kept.ts"
 
 const password = "a-secret-of-records"
@@ -133,7 +134,7 @@ describeWith(["PostgreSQL 17"], "the store of use in PostgreSQL", () => {
       yield* query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)'")
       yield* Fiber.join(holding)
       return failure
-    }).pipe(Effect.scoped, Effect.provide(TestClock.layer()), Effect.runPromise)
+    }).pipe(Effect.scoped, Effect.provide(virtualTime), Effect.runPromise)
     expect(error.message).toBe("the store of use cannot write: no answer within 20 s")
   })
 
