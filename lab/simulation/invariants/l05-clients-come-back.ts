@@ -52,15 +52,35 @@ const isLeaseLate = (world: World): boolean =>
  */
 const leavesWithin = 7_000
 
+/** How long after the start of an operator a member that dials out may not have been heard yet, ms. */
+const heardWithin = 5_000
+
+/** The troubles and changes until now. */
+interface Before {
+  isFaulty: boolean
+  /** Until when a primary may list a member that has left. */
+  leavesUntil: number
+  /** Until when a member that dials out may not have been heard yet. */
+  dialsUntil: number
+}
+
+/** Whether a client that asks now may be refused by what was wrong, or is. */
+const isExcused = (world: World, client: SimClient, { dialsUntil, isFaulty, leavesUntil }: Before): boolean => {
+  const { isWell, makers, now, plan } = world
+  // An ephemeral agent that hung in a fault keeps its place until it has ended, which takes a minute. And a copy over
+  // many clusters is not waited for until the primary has seen that its default is well, at first or again.
+  const isSlow = plan.ephemeralAgents.length > 0 || (client.wish !== undefined && !client.isOfOneCluster)
+  const isLeaving = now < leavesUntil && plan.sessionStart === "all"
+  return !isWell || isLeaving || isLeaseLate(world) || makers.isAwaited || ((isFaulty || now < dialsUntil) && isSlow)
+}
+
 export const clientsComeBack: Invariant = {
   id: "L5",
   sentence:
     "A client that keeps trying is connected again, or is told that its session is over; who asks while nothing " +
     "is wrong is not refused.",
   begin: (world) => {
-    let isFaulty = false
-    /** Until when a primary may list a member that has left. */
-    let leavesUntil = -Infinity
+    const before: Before = { isFaulty: false, leavesUntil: -Infinity, dialsUntil: -Infinity }
     /** Whether connections have died without a word. */
     let isSilenced = false
     const refusals = new Map<string, number | undefined>()
@@ -70,18 +90,9 @@ export const clientsComeBack: Invariant = {
     /** Sessions that a fault may have touched. */
     const troubled = new Set<bigint>()
     const trouble = (): void => {
-      isFaulty = true
+      before.isFaulty = true
       hopeful.clear()
       for (const client of known) troubled.add(world().client(client).sessionId)
-    }
-    /** Whether a client that asks now may be refused by what was wrong, or is. */
-    const isExcused = (client: SimClient): boolean => {
-      const { isWell, makers, plan } = world()
-      // An ephemeral agent that hung in a fault keeps its place until it has ended, which takes a minute. And a copy
-      // over many clusters is not waited for until the primary has seen that its default is well again.
-      const isSlow = plan.ephemeralAgents.length > 0 || (client.wish !== undefined && !client.isOfOneCluster)
-      const isLeaving = world().now < leavesUntil && plan.sessionStart === "all"
-      return !isWell || isLeaving || isLeaseLate(world()) || makers.isAwaited || (isFaulty && isSlow)
     }
     /** Whether a refusal says what is wrong with the request itself. */
     const isAnswer = (client: string): boolean => {
@@ -94,22 +105,25 @@ export const clientsComeBack: Invariant = {
           if (known.has(name)) return
           known.add(name)
           const client = world().client(name)
-          if (isExcused(client)) troubled.add(client.sessionId)
+          if (isExcused(world(), client, before)) troubled.add(client.sessionId)
           if (!troubled.has(client.sessionId)) hopeful.add(name)
         },
         Fault: ({ at, kind }) => {
           trouble()
           isSilenced ||= kind === "half-open"
-          if (kind === "cluster removed" && world().outbound !== undefined) leavesUntil = at + leavesWithin
+          if (kind === "cluster removed" && world().outbound !== undefined) before.leavesUntil = at + leavesWithin
         },
-        Operator: ({ change }) => (change === "started" ? undefined : trouble()),
+        Operator: ({ at, change }) => {
+          if (change !== "started") trouble()
+          else if (world().outbound !== undefined) before.dialsUntil = at + heardWithin
+        },
         ClientRefused: ({ client, code, message }) => {
           refusals.set(client, tooLate.test(message) ? undefined : code)
         },
         ClientEnded: ({ client, message, rule }) => {
           if (rule === undefined || isHopeless(world(), world().clients.get(client))) return undefined
           if (losses.has(rule))
-            return isFaulty || world().faultPlans.length > 0
+            return before.isFaulty || world().faultPlans.length > 0
               ? undefined
               : `${client} lost its session although nothing was wrong: ${message}.`
           return rule !== "operator-api.md §7.5" || !hopeful.has(client) || isAnswer(client)
@@ -118,7 +132,7 @@ export const clientsComeBack: Invariant = {
         }
       },
       atRest: (moment) => {
-        isFaulty = false
+        before.isFaulty = false
         if (moment === "left") return []
         return [...world().clients.values()].flatMap((client) =>
           client.ended !== undefined ||
