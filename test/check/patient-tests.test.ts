@@ -102,7 +102,10 @@ const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>
   "real/client-behaviour.test.ts": { sleep: "the two minutes that a test is about", timer: "the same" },
   "real/client-certificates.test.ts": { clock: "when certificates end" },
   "real/failover.test.ts": { clock: "from when on an audit log is read" },
-  "real/harness.ts": { clock: "from when on an API server starts again" },
+  "real/harness.ts": {
+    clock: "from when on an API server starts again",
+    timer: "turns of the event loop in which the pipes of an ended command are read"
+  },
   "real/served-session.ts": { sleep: "between two requests under way", timer: "the same" },
   "support/agent-tls.ts": { clock: "a certificate that is valid now" },
   "support/attempts.ts": { "bound of its own": "attempts that may hang for ever, each longer" },

@@ -386,7 +386,9 @@ export const runClient = ({
   running.add(child)
   const events: Array<LayerEvent> = []
   const output = { stdout: "", stderr: "" }
+  let bytesRead = 0
   const follow = (stream: Readable, name: "stdout" | "stderr"): void => {
+    stream.on("data", ({ length }: Buffer) => (bytesRead += length))
     createInterface({ input: stream, crlfDelay: Infinity }).on("line", (line) => {
       output[name] += `${line}\n`
       const event = name === "stdout" ? parseEvent(line) : undefined
@@ -401,7 +403,15 @@ export const runClient = ({
     code = 127
   })
   child.once("exit", (exitCode, signal) => {
-    code = exitCode ?? 128 + (signal === null ? 0 : constants.signals[signal])
+    // Its last lines may be in the pipes still, which programs that it has started may hold open for long.
+    let [seen, quiet] = [bytesRead, 0]
+    const look = (): void => {
+      quiet = bytesRead === seen ? quiet + 1 : 0
+      seen = bytesRead
+      if (quiet < 3) return void setImmediate(look)
+      code = exitCode ?? 128 + (signal === null ? 0 : constants.signals[signal])
+    }
+    look()
   })
   child.once("close", () => running.delete(child))
 
