@@ -14,8 +14,8 @@ import type { Invariant } from "./invariant.ts"
 
 /** The longest time from the first list that failed to the line in the log, ms. */
 const toldWithin = 30_000
-/** The longest pause between two tries, ms. After a longer one the operator had stopped, and begins again. */
-const longestPause = 6_000
+/** Max pause between two tries, ms. After a longer one the operator had stopped, and begins again. */
+const maxPause = 6_000
 
 const isAskedOnce = ({ operator, resource, to }: PortCall): boolean =>
   resource === pods.plural ||
@@ -52,6 +52,10 @@ export const unreadIsTold: Invariant = {
     /** The processes of the calls that are not answered. */
     const callers = new Map<string, string>()
     const failing = new Map<string, Failing>()
+    const begin = (known: Failing, at: number): void => {
+      known.since = at
+      known.isDue = false
+    }
     const tell = (isMeant: (key: string) => boolean): void => {
       for (const [key, known] of failing) if (isMeant(key)) known.isTold = true
     }
@@ -63,7 +67,7 @@ export const unreadIsTold: Invariant = {
         // A cluster that leaves the fleet is not listed any more, and its lists begin again when it comes back.
         Fault: ({ at, kind }) => {
           if (!changesOfTheFleet.has(kind)) return
-          for (const [key, known] of failing) failing.set(key, { ...known, since: at, isDue: false })
+          for (const known of failing.values()) begin(known, at)
         },
         Log: ({ line: { details, message }, process }) => {
           if (message === "a collection cannot be read")
@@ -75,8 +79,7 @@ export const unreadIsTold: Invariant = {
           if (!isFollowed(call)) return
           callers.set(`${call.operator} ${call.index}`, process)
           const known = failing.get(keyOf(call, process))
-          if (known !== undefined && at - known.answeredAt > longestPause)
-            Object.assign(known, { since: at, isDue: false })
+          if (known !== undefined && at - known.answeredAt > maxPause) begin(known, at)
         },
         Answered: ({ at, call, outcome }) => {
           if (!isFollowed(call)) return undefined

@@ -151,7 +151,7 @@ export class OutboundPeople {
       if (this.#data(this.#options.primary(), name) !== undefined) this.#write(name, data)
   }
 
-  /** The key, the certificate and the used token of a member, for another operator; `undefined` without a key. */
+  /** The key, the certificate and the used token of a member, for another operator; `undefined` if it has no key. */
   stolen(member: string): Stolen | undefined {
     const objects = this.#options.objectsOf(member)
     const text = (key: string): string => this.#text(objects, outpostSecret, key)

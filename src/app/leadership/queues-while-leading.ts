@@ -7,13 +7,14 @@
 import { Effect } from "effect"
 import { type MessageQueues, QueueError } from "../../ports/message-queues.ts"
 import type { Term } from "../kernel/term.ts"
+import { whyNotLeading } from "./while-leading.ts"
 
 /** A port whose calls fail as `NotLeading` once the term does not last, at the moment when they would leave. */
 export const queuesWhileLeading = (term: Term, queues: MessageQueues["Service"]): MessageQueues["Service"] => {
   const led = <A>(operation: string, queue: string, call: Effect.Effect<A, QueueError>): Effect.Effect<A, QueueError> =>
     Effect.suspend(() => {
-      const detail = "this operator is not the leader any more, or could not renew its lease in time"
-      return term.lasts() ? call : Effect.fail(new QueueError({ operation, queue, reason: "NotLeading", detail }))
+      const error = new QueueError({ operation, queue, reason: "NotLeading", detail: whyNotLeading })
+      return term.lasts() ? call : Effect.fail(error)
     })
   return {
     ...queues,

@@ -8,6 +8,7 @@
 import { Effect, type Scope } from "effect"
 import { type UsageStore, UsageStoreError } from "../../ports/usage-store.ts"
 import type { Term } from "../kernel/term.ts"
+import { whyNotLeading } from "./while-leading.ts"
 
 /** Opens a store whose changes fail once the term does not last, at the moment when they would leave. */
 export const usageWhileLeading = (
@@ -18,10 +19,9 @@ export const usageWhileLeading = (
     operation: UsageStoreError["operation"],
     change: Effect.Effect<A, UsageStoreError>
   ): Effect.Effect<A, UsageStoreError> =>
-    Effect.suspend(() => {
-      const detail = "this operator is not the leader any more, or could not renew its lease in time"
-      return term.lasts() ? change : Effect.fail(new UsageStoreError({ operation, detail }))
-    })
+    Effect.suspend(() =>
+      term.lasts() ? change : Effect.fail(new UsageStoreError({ operation, detail: whyNotLeading }))
+    )
   return Effect.map(open, (store) => ({
     ...store,
     put: (record) => led("write", store.put(record)),

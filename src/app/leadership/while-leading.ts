@@ -21,7 +21,8 @@ import { channelWhileLeading } from "./channel-while-leading.ts"
 const IsAwaited = Context.Reference<boolean>("braid/app/leadership/IsAwaited", { defaultValue: () => false })
 
 const awaited = Effect.provideService(IsAwaited, true)
-const why = "this operator is not the leader any more, or could not renew its lease in time"
+/** Why a write is refused after the term, a clause. */
+export const whyNotLeading = "this operator is not the leader any more, or could not renew its lease in time"
 
 /** Runs an act while the term lasts. Nothing comes between the check and the act. */
 const gated = <A, E, R, E2>(term: Term, act: Effect.Effect<A, E, R>, refused: () => E2): Effect.Effect<A, E | E2, R> =>
@@ -35,7 +36,11 @@ const gated = <A, E, R, E2>(term: Term, act: Effect.Effect<A, E, R>, refused: ()
 /** An API whose writes check the term. Reads need no check: they change nothing. */
 export const apiWhileLeading = (term: Term, api: KubeApi): KubeApi => {
   const write = <A>(operation: string, act: Effect.Effect<A, KubeError>): Effect.Effect<A, KubeError> =>
-    gated(term, act, () => new KubeError({ cluster: api.cluster, operation, reason: "NotLeading", detail: why }))
+    gated(
+      term,
+      act,
+      () => new KubeError({ cluster: api.cluster, operation, reason: "NotLeading", detail: whyNotLeading })
+    )
   return {
     cluster: api.cluster,
     get: (ref, name, namespace) => api.get(ref, name, namespace),
@@ -57,7 +62,7 @@ const accessWhileLeading = (term: Term, { api, link }: ClusterAccess): ClusterAc
       gated(
         term,
         link({ ...request, term: String(term.epoch) }),
-        () => new LinkRefused({ cluster: request.cluster, reason: "NotLeading", detail: why })
+        () => new LinkRefused({ cluster: request.cluster, reason: "NotLeading", detail: whyNotLeading })
       )
     )
 })
@@ -89,19 +94,22 @@ export const agentsWhileLeading = (term: Term, agents: Agents["Service"]): Agent
       gated(
         term,
         agents.ensure(placement, owner, tls),
-        () => new AgentFailed({ agent: placement?.podName ?? owner.name, detail: why })
+        () => new AgentFailed({ agent: placement?.podName ?? owner.name, detail: whyNotLeading })
       )
     ),
-  giveUp: (agent) => gated(term, agents.giveUp(agent), () => new AgentFailed({ agent: agent.name, detail: why })),
+  giveUp: (agent) =>
+    gated(term, agents.giveUp(agent), () => new AgentFailed({ agent: agent.name, detail: whyNotLeading })),
   connect: (agent) =>
-    awaited(gated(term, agents.connect(agent), () => new AgentUnreachable({ agent: agent.name, detail: why })))
+    awaited(
+      gated(term, agents.connect(agent), () => new AgentUnreachable({ agent: agent.name, detail: whyNotLeading }))
+    )
 })
 
 /**
  * The answer of a replica that does not lead. On 503 clients repeat by themselves, without a word (operator-api.md
  * §2.4), and the Service leads them to the new leader: the only case in which that is wanted.
  */
-export const notTheLeader = (): ApiError => serviceUnavailable(`Try again: ${why}.`)
+export const notTheLeader = (): ApiError => serviceUnavailable(`Try again: ${whyNotLeading}.`)
 
 /** A facade whose requests and connections end with the term. The clients come back to the new leader. */
 export const facadeWhileLeading = (term: Term, facade: Facade): Facade => {

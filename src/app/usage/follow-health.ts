@@ -1,6 +1,6 @@
 /**
- * Follows the health of the fleet's clusters and brings the store up to date. Decides nothing: domain/usage/
- * health-spans.ts says which spans there are and which are due.
+ * Follows the health of the fleet's clusters and brings the store up to date. Which spans there are, and which are due,
+ * domain/usage/health-spans.ts decides.
  *
  * Not here: when it is looked, and the store's life (follow-sessions.ts).
  */

@@ -1,7 +1,7 @@
 /**
- * Follows the sessions of this operator, and the health of its fleet, and brings the store up to date. Decides nothing:
- * domain/usage/follow-usage.ts says which records are due. Records that cannot be written wait in memory, and the
- * sessions themselves in the cluster.
+ * Follows the sessions of this operator, and the health of its fleet, and brings the store up to date. Which records
+ * are due, domain/usage/follow-usage.ts decides. Records that cannot be written wait in memory, and the sessions
+ * themselves in the cluster.
  */
 
 import { Cause, Clock, Effect, Exit, Scope } from "effect"

@@ -35,7 +35,7 @@ export interface ClusterHealthMetric extends HealthTimes {
   readonly outages: {
     readonly count: number
     readonly totalMillis: number
-    readonly longestMillis: number
+    readonly maxMillis: number
     readonly last: Outage | null
   }
   /** The days of which something is known. */
@@ -131,7 +131,7 @@ const outagesOf = (pieces: ReadonlyArray<Piece>): ClusterHealthMetric["outages"]
   return {
     count: outages.length,
     totalMillis: sum(lengths),
-    longestMillis: lengths.reduce((longest, length) => Math.max(longest, length), 0),
+    maxMillis: lengths.reduce((max, length) => Math.max(max, length), 0),
     last: outageOf(outages.at(-1) ?? [])
   }
 }
@@ -190,7 +190,7 @@ export const healthSheets = ({ clusters }: HealthReport): readonly [clusters: Sh
         "unknownMillis",
         "outages",
         "outagesTotalMillis",
-        "outagesLongestMillis",
+        "outagesMaxMillis",
         "lastOutageFrom",
         "lastOutageTo",
         "lastOutageReason",
@@ -205,7 +205,7 @@ export const healthSheets = ({ clusters }: HealthReport): readonly [clusters: Sh
         metric.unknownMillis,
         outages.count,
         outages.totalMillis,
-        outages.longestMillis,
+        outages.maxMillis,
         last?.from ?? null,
         last?.to ?? null,
         last?.reason ?? null,

@@ -116,25 +116,22 @@ describeWith(["PostgreSQL 17"], "the store of use in PostgreSQL", () => {
     expect(left.map(({ id }) => id)).toEqual(["1", "2"])
   })
 
-  it("gives a statement up that another one holds up for long", async () => {
-    const held = "BEGIN; LOCK TABLE usage_sessions; SELECT pg_sleep(60)"
+  it("gives a statement up that another transaction holds up for long", async () => {
     const waits = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'braid'"
-    const locks =
-      "SELECT COUNT(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation::regclass::text = 'usage_sessions'"
     const query = (sql: string) => Effect.promise(() => server?.query("postgres", sql) ?? Promise.resolve(""))
-    const until = (sql: string) => Effect.repeat(query(sql), { until: (count) => count === "1" })
     const error = await Effect.gen(function* () {
       const store = yield* empty
-      const holding = yield* Effect.forkChild(Effect.exit(query(held)))
-      yield* until(locks)
+      yield* query("BEGIN; LOCK TABLE usage_sessions; PREPARE TRANSACTION 'held'")
       const put = yield* Effect.forkChild(Effect.flip(store.put(record())))
-      yield* until(waits)
+      yield* Effect.repeat(query(waits), { until: (count) => count === "1" })
       yield* TestClock.adjust("1 minute")
-      const failure = yield* Fiber.join(put)
-      yield* query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)'")
-      yield* Fiber.join(holding)
-      return failure
-    }).pipe(Effect.scoped, Effect.provide(virtualTime), Effect.runPromise)
+      return yield* Fiber.join(put)
+    }).pipe(
+      Effect.ensuring(query("ROLLBACK PREPARED 'held'")),
+      Effect.scoped,
+      Effect.provide(virtualTime),
+      Effect.runPromise
+    )
     expect(error.message).toBe("the store of use cannot write: no answer within 20 s")
   })
 

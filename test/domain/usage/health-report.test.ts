@@ -88,7 +88,7 @@ describe("the report on the health of clusters", () => {
       span(3, 4, "Lost"),
       span(4 + 6 * minutes, 5, "CredentialsRefused", { to: undefined })
     ])
-    expect([outages.count, outages.longestMillis]).toEqual([3, hour + 56 * 60_000])
+    expect([outages.count, outages.maxMillis]).toEqual([3, hour + 56 * 60_000])
     expect(outages.last).toEqual({
       from: "2026-11-25T04:06:00.000Z",
       to: null,

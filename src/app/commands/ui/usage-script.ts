@@ -587,7 +587,8 @@ export class UsageDrawing {
     const [width, height] = box
     const { last, name, notReady, outages, ready, share, summary, unknown } = cluster
     const day = this.#pointed?.chart === this.#strip(name) ? this.#pointed.day : undefined
-    const mark = svg`<rect class="mark" x=${(day ?? 0) * 10} width="10" height=${height}></rect>`
+    const dayWidth = width / Math.max(1, days.length)
+    const mark = svg`<rect class="mark" x=${(day ?? 0) * dayWidth} width=${dayWidth} height=${height}></rect>`
     const leave = (): void => {
       this.#pointed = undefined
       this.#draw()

@@ -22,7 +22,7 @@ const [maxColumns, maxCells] = [92, 2_000]
 /** A cluster's strip and its figures. */
 export interface PageHealth {
   readonly name: string
-  /** The strip in a sentence, for who does not see it. */
+  /** The strip in a sentence, for people who do not see it. */
   readonly summary: string
   /** Paths of an SVG element: the ready time from below, the other from above, and a mark where nothing is known. */
   readonly ready: string
@@ -78,11 +78,11 @@ const lastOf = ({ outages: { last } }: ClusterHealthMetric): string => {
 }
 
 const outagesOf = ({ outages, readyShare }: ClusterHealthMetric): string => {
-  const { count, longestMillis, totalMillis } = outages
+  const { count, maxMillis, totalMillis } = outages
   if (count === 0) return readyShare === null ? "unknown" : "none"
   return count === 1
     ? `1, ${spanText(totalMillis)}`
-    : `${count}, ${spanText(totalMillis)}, longest ${spanText(longestMillis)}`
+    : `${count}, ${spanText(totalMillis)}, longest ${spanText(maxMillis)}`
 }
 
 const rect = (index: number, top: number, high: number, gap: number): string =>

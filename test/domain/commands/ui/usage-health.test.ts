@@ -32,7 +32,7 @@ describe("the health of clusters on the page", () => {
     expect(states.map(([state]) => state)).toEqual(["unknown", "unknown", "ready, unknown 2h", "ready", "ready"])
     expect(clusters[0]?.unknown).toBe("M1 46h8v8h-8zM11 46h8v8h-8z")
     const [metric] = report.clusters
-    const none = { count: 0, totalMillis: 0, longestMillis: 0, last: null }
+    const none = { count: 0, totalMillis: 0, maxMillis: 0, last: null }
     const empty = { ...(metric ?? expect.fail("no cluster")), readyShare: null, outages: none, days: [] }
     expect(usageHealth({ ...report, clusters: [empty] }).clusters[0]).toMatchObject({
       share: "unknown",
